@@ -1,7 +1,8 @@
 """Candidates for a missing factor or term: known arrays, their functions, products and sums."""
 
 import re
-from itertools import combinations, combinations_with_replacement, product
+from functools import partial
+from itertools import combinations, combinations_with_replacement, product, starmap
 
 import numpy as np
 
@@ -12,6 +13,13 @@ MOST_FACTORS = 14  # largest number of arrays in products of matrices
 MOST_SUMMED = 10  # largest number of arrays in sums over axes
 LONGEST = 60  # largest number of characters in the text of an array or a place
 LARGEST = 1e100  # arrays with larger entries are left out
+# Matrix products by the numbers of axes, of which the first counts the calls.
+SUBSCRIPTS = {
+    (3, 3): "nij,njk->nik",
+    (3, 2): "nij,nj->ni",
+    (2, 3): "nj,njk->nk",
+    (2, 2): "ni,nj->nij",
+}
 
 
 def _digamma(x):
@@ -90,40 +98,44 @@ def bracketed(text):
     )
 
 
-class Lazy:
-    """The values of a function for all trials, each computed on first use.
+class Expression:
+    """An expression of known arrays: its source text, and its values for all trials.
+
+    Each value is computed on first use.
 
     Parameters
     ----------
+    text : str
+        Source text.
     function : callable
         Function of arrays.
-    *values : sequence of ndarray
+    *operands : sequence of ndarray, or Expression
         Its arguments, each with one array for each trial.
     first : ndarray, optional
         The value in the first trial, if it is known already.
     """
 
-    def __init__(self, function, *values, first=None):
+    def __init__(self, text, function, *operands, first=None):
+        self.text = text
         self.function = function
-        self.values = values
+        self.operands = operands
         self.made = {} if first is None else {0: first}
 
     def __len__(self):
-        return len(self.values[0])
+        return len(self.operands[0])
 
     def __getitem__(self, trial):
         if trial not in self.made:
-            self.made[trial] = np.asarray(
-                self.function(*(value[trial] for value in self.values)), dtype=float
-            )
+            value = self.function(*(operand[trial] for operand in self.operands))
+            self.made[trial] = np.asarray(value, dtype=float)
         return self.made[trial]
 
 
 class Known:
     """Known arrays by name, with one value for each trial.
 
-    The first axis of each array counts the calls of a place in a loop.  Every method returns pairs
-    of a source text and its values for all trials, broadcast to a shape.
+    The first axis of each array counts the calls of a place in a loop.  Every method returns
+    expressions whose values are broadcast to a shape.
 
     Parameters
     ----------
@@ -133,12 +145,12 @@ class Known:
 
     Attributes
     ----------
-    arrays : dict
-        List of float arrays, one for each trial, by name.
+    arrays : list of Expression
+        The arrays, as floats.
     """
 
     def __init__(self, views):
-        self.arrays = {}
+        self.arrays = []
         seen = set()
         for name in views[0]:
             values = [np.asarray(view.get(name)) for view in views]
@@ -152,10 +164,11 @@ class Known:
                 )
             ):
                 continue
-            key = (values[0].shape, *(v.astype(float).tobytes() for v in values))
+            values = [v.astype(float) for v in values]
+            key = (values[0].shape, *(v.tobytes() for v in values))
             if key not in seen:
                 seen.add(key)
-                self.arrays[name] = [v.astype(float) for v in values]
+                self.arrays.append(Expression(name, np.asarray, values))
 
     def plain(self, shape):
         """Return the arrays themselves, and transposes that fit the shape.
@@ -167,13 +180,12 @@ class Known:
 
         Returns
         -------
-        list of tuple
-            Pairs of a text and its values.
+        list of Expression
         """
         return [
-            (f"{bracketed(name)}.T" if turned else name, placed)
-            for name, values in self.arrays.items()
-            for placed, turned in _placements(values, shape)
+            placed
+            for array in self.arrays
+            for placed in _placements(array, shape)
             if np.any(placed[0]) and np.max(np.abs(placed[0])) < LARGEST
         ]
 
@@ -187,54 +199,42 @@ class Known:
 
         Returns
         -------
-        list of tuple
-            Pairs of a text such as ``1 - x**2`` and its values.
+        list of Expression
+            With texts such as ``1 - x**2``.
         """
-        pairs = []
-        plain = [item for item in self.plain(shape) if len(item[0]) <= SHORT][:MOST_ARGUMENTS]
-        names = [name for name, _ in plain]
-        in_brackets = [bracketed(name) for name, _ in plain]
-        stacked = np.array([values[0] for _, values in plain]).reshape(len(plain), -1)
+        made = []
+        plain = [array for array in self.plain(shape) if len(array.text) <= SHORT][:MOST_ARGUMENTS]
+        stacked = np.array([array[0] for array in plain]).reshape(len(plain), -1)
         for text, function in FUNCTIONS.items() if plain else ():
             results = np.asarray(function(stacked), dtype=float)
             useful = np.all(np.abs(results) < LARGEST, axis=1) & np.any(results, axis=1)
-            pairs += [
-                (
-                    text.format((names if "({})" in text else in_brackets)[n]),
-                    Lazy(function, plain[n][1], first=results[n].reshape(shape)),
-                )
-                for n in np.flatnonzero(useful)
-            ]
-        return pairs + self._winners(shape)
+            for n in np.flatnonzero(useful):
+                name = plain[n].text if "({})" in text else bracketed(plain[n].text)
+                first = results[n].reshape(shape)
+                made.append(Expression(text.format(name), function, plain[n], first=first))
+        return made + self._winners(shape)
 
     def _winners(self, shape):
         """Return integers as one-hot rows, and the positions of maxima along each axis."""
-        pairs = []
-        for name, values in self.arrays.items():
-            array = values[0]
+        made = []
+        for array in self.arrays:
+            values = array[0]
+            name = array.text
             if (
                 len(shape) > 1
-                and array.shape == shape[:-1]
-                and np.all(array == np.floor(array))
-                and array.min() >= 0
-                and array.max() < shape[-1]
+                and values.shape == shape[:-1]
+                and np.all(values == np.floor(values))
+                and values.min() >= 0
+                and values.max() < shape[-1]
             ):
-                pairs.append(
-                    (
-                        f"one_hot({name})",
-                        Lazy(lambda array: array[..., None] == np.arange(shape[-1]), values),
-                    )
-                )
-            for axis in range(1, len(shape)) if array.shape == shape else ():
-                pairs.append(
-                    (
-                        f"{name} == {name}.max(axis={axis - 1})",
-                        Lazy(
-                            lambda array, axis=axis: array == array.max(axis, keepdims=True), values
-                        ),
-                    )
-                )
-        return pairs
+                one_hot = partial(np.equal, np.arange(shape[-1]))
+                rows = Expression(name, lambda x: x[..., None], array)
+                made.append(Expression(f"one_hot({name})", one_hot, rows))
+            for axis in range(1, len(shape)) if values.shape == shape else ():
+                largest = Expression(name, partial(np.max, axis=axis, keepdims=True), array)
+                text = f"{name} == {name}.max(axis={axis - 1})"
+                made.append(Expression(text, np.equal, array, largest))
+        return made
 
     def two(self, shape):
         """Return products, quotients and differences of two arrays.
@@ -246,31 +246,23 @@ class Known:
 
         Returns
         -------
-        list of tuple
-            Pairs of a text and its values.
+        list of Expression
         """
-        pairs = []
-        for (text, values), (other_text, other_values) in combinations(
-            (self.plain(shape) + self._winners(shape))[:MOST_PLAIN], 2
-        ):
-            pairs += [
-                (
-                    f"{bracketed(text)} * {bracketed(other_text)}",
-                    Lazy(np.multiply, values, other_values),
-                ),
-                (
-                    f"{bracketed(text)} / {bracketed(other_text)}",
-                    Lazy(np.divide, values, other_values),
-                ),
-                (f"{text} - {bracketed(other_text)}", Lazy(np.subtract, values, other_values)),
-            ]
-        return pairs
+        arrays = (self.plain(shape) + self._winners(shape))[:MOST_PLAIN]
+        return [
+            Expression(f"{text} {sign} {bracketed(b.text)}", function, a, b)
+            for a, b in combinations(arrays, 2)
+            for text, sign, function in (
+                (bracketed(a.text), "*", np.multiply),
+                (bracketed(a.text), "/", np.divide),
+                (a.text, "-", np.subtract),
+            )
+        ]
 
     def _shortest(self, fits, most):
         """Return some arrays that fit, by increasing length of their names."""
-        return sorted(
-            ((n, v) for n, v in self.arrays.items() if fits(v[0])), key=lambda item: len(item[0])
-        )[:most]
+        chosen = [array for array in self.arrays if fits(array[0])]
+        return sorted(chosen, key=lambda array: len(array.text))[:most]
 
     def pairs(self, shape):
         """Return matrix products and outer products of two arrays.
@@ -282,11 +274,16 @@ class Known:
 
         Returns
         -------
-        list of tuple
-            Pairs of a text and its values.
+        list of Expression
         """
         factors = self._shortest(lambda v: v.ndim in (2, 3) and v[0].size > 1, MOST_FACTORS)
-        return [item for item in _matrix_products(_both_ways(factors)) if item[1][0].shape == shape]
+        factors += [
+            Expression(f"{array.text}.T", lambda x: x.swapaxes(1, 2), array)
+            for array in factors
+            if array[0].ndim == 3
+        ]
+        products = filter(None, starmap(_matrix_product, product(factors, repeat=2)))
+        return [array for array in products if array[0].shape == shape]
 
     def sums(self, shape):
         """Return sums over an axis, alone or times a third array, as in the gradient of a softmax.
@@ -298,111 +295,89 @@ class Known:
 
         Returns
         -------
-        list of tuple
-            Pairs of a text such as ``p * (d - sum(p * d, axis=1))`` and its values.
+        list of Expression
+            With texts such as ``p * (d - sum(p * d, axis=1))``.
         """
         same = self._shortest(lambda v: v.shape == shape, MOST_SUMMED)
-        pairs = []
+        terms = [*same, *_products(same)]
+        made = []
         all_axes = tuple(range(1, len(shape)))
         for axis in dict.fromkeys((*all_axes, all_axes)) if len(all_axes) > 1 else all_axes:
             over = f", axis={axis - 1}" if isinstance(axis, int) and len(all_axes) > 1 else ""
 
-            def sums_of(x, y=1.0, axis=axis):
-                return np.broadcast_to(np.sum(x * y, axis, keepdims=True), shape)
+            def total(x, axis=axis):
+                return np.broadcast_to(np.sum(x, axis, keepdims=True), shape)
 
-            totals = [(name, Lazy(sums_of, v)) for name, v in same]
-            totals += [
-                (f"{name} * {other_name}", Lazy(sums_of, x, y))
-                for (name, x), (other_name, y) in combinations_with_replacement(same, 2)
-            ]
-            for text, summed in totals:
-                pairs.append((f"sum({text}{over})", summed))
-                pairs += [
-                    (f"{name} * sum({text}{over})", Lazy(np.multiply, v, summed))
-                    for name, v in same
+            for term in terms:
+                summed = Expression(f"sum({term.text}{over})", total, term)
+                made.append(summed)
+                made += [
+                    Expression(f"{array.text} * {summed.text}", np.multiply, array, summed)
+                    for array in same
                 ]
-            pairs += [
-                (
-                    f"{name} * ({other_name} - sum({name} * {other_name}{over}))",
-                    Lazy(lambda x, y, total=sums_of: x * (y - total(x, y)), x, y),
+            made += [
+                Expression(
+                    f"{a.text} * ({b.text} - sum({a.text} * {b.text}{over}))",
+                    lambda x, y, total=total: x * (y - total(x * y)),
+                    a,
+                    b,
                 )
-                for name, x in same
-                for other_name, y in same
+                for a, b in product(same, repeat=2)
             ]
         larger = self._shortest(lambda v: v[0].size > np.prod(shape[1:]), MOST_SUMMED)
-        larger += [
-            (f"{name} * {other_name}", Lazy(np.multiply, x, y))
-            for (name, x), (other_name, y) in combinations_with_replacement(larger, 2)
-            if x[0].shape == y[0].shape
-        ]
-        for text, values in larger:
-            for axis in range(1, values[0].ndim):
-                if np.sum(values[0], axis).size == np.prod(shape):
-                    pairs.append(
-                        (
-                            f"sum({text}, axis={axis - 1})",
-                            Lazy(lambda x, axis=axis: x.sum(axis).reshape(shape), values),
-                        )
+        for term in [*larger, *_products(larger)]:
+            for axis in range(1, term[0].ndim):
+                if np.sum(term[0], axis).size == np.prod(shape):
+                    text = f"sum({term.text}, axis={axis - 1})"
+                    reshaped = Expression(
+                        text, lambda x, axis=axis: x.sum(axis).reshape(shape), term
                     )
-        return pairs
+                    made.append(reshaped)
+        return made
 
 
-def _both_ways(arrays):
-    """Return arrays and the transposes of the matrices among them."""
+def _reshaped_sum(axis, shape, x):
+    """Return a sum over an axis in another shape."""
+    return x.sum(axis).reshape(shape)
+
+
+def _products(arrays):
+    """Return the products of arrays of equal shape, with themselves too."""
     return [
-        *arrays,
-        *((f"{n}.T", Lazy(lambda x: x.swapaxes(1, 2), v)) for n, v in arrays if v[0].ndim == 3),
+        Expression(f"{a.text} * {b.text}", np.multiply, a, b)
+        for a, b in combinations_with_replacement(arrays, 2)
+        if a[0].shape == b[0].shape
     ]
 
 
-def _matrix_products(arrays):
-    """Return the existing products of two arrays, matrices or vectors after their first axis."""
-    pairs = []
-    subscripts_of = {
-        (3, 3): "nij,njk->nik",
-        (3, 2): "nij,nj->ni",
-        (2, 3): "nj,njk->nk",
-        (2, 2): "ni,nj->nij",
-    }
-    for (text, values), (other_text, other_values) in product(arrays, repeat=2):
-        subscripts = subscripts_of.get((values[0].ndim, other_values[0].ndim))
-        if subscripts and (
-            subscripts == subscripts_of[2, 2] or values[0].shape[-1] == other_values[0].shape[1]
-        ):
-            product_text = (
-                f"outer({text}, {other_text})"
-                if subscripts == subscripts_of[2, 2]
-                else f"{text} @ {other_text}"
-            )
-            pairs.append(
-                (
-                    product_text,
-                    Lazy(
-                        lambda p, q, subscripts=subscripts: np.einsum(subscripts, p, q),
-                        values,
-                        other_values,
-                    ),
-                )
-            )
-    return pairs
+def _matrix_product(a, b):
+    """Return the product of two matrices or vectors after their first axis, None if they misfit."""
+    subscripts = SUBSCRIPTS[a[0].ndim, b[0].ndim]
+    is_outer = subscripts == "ni,nj->nij"
+    if not is_outer and a[0].shape[-1] != b[0].shape[1]:
+        return None
+    text = f"outer({a.text}, {b.text})" if is_outer else f"{a.text} @ {b.text}"
+    return Expression(text, partial(np.einsum, subscripts), a, b)
 
 
-def _placements(values, shape):
-    """Yield (values, reversed): values broadcast to a shape, with axes in order or reversed."""
+def _placements(array, shape):
+    """Yield an array broadcast to a shape, with its axes in order or reversed."""
     seen = []
     for turned in (False, True):
-        for axes in combinations(range(1, len(shape)), values[0].ndim - 1):
-            arrays = (
-                [v.transpose(0, *range(v.ndim - 1, 0, -1)) for v in values] if turned else values
-            )
-            if any(
-                size not in (1, shape[axis])
-                for size, axis in zip(arrays[0].shape[1:], axes, strict=True)
-            ):
+        text = f"{bracketed(array.text)}.T" if turned else array.text
+        sizes_of = array[0].shape[:0:-1] if turned else array[0].shape[1:]
+        for axes in combinations(range(1, len(shape)), len(sizes_of)):
+            pairs = list(zip(axes, sizes_of, strict=True))
+            if any(size not in (1, shape[axis]) for axis, size in pairs):
                 continue
-            size_at = dict(zip((0, *axes), arrays[0].shape, strict=True))
-            sizes = [size_at.get(axis, 1) for axis in range(len(shape))]
-            placed = [np.broadcast_to(v.reshape(sizes), shape) for v in arrays]
-            if not any(np.array_equal(placed[0], other) for other in seen):
-                seen.append(placed[0])
-                yield placed, turned
+            size_at = dict(pairs)
+            sizes = [len(array[0]), *(size_at.get(axis, 1) for axis in range(1, len(shape)))]
+
+            def placed(x, turned=turned, sizes=sizes):
+                x = x.transpose(0, *range(x.ndim - 1, 0, -1)) if turned else x
+                return np.broadcast_to(x.reshape(sizes), shape)
+
+            made = Expression(text, placed, array)
+            if not any(np.array_equal(made[0], other) for other in seen):
+                seen.append(made[0])
+                yield made

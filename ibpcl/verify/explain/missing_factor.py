@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ibpcl.codeview.syntax import is_array, items_of
-from ibpcl.verify.explain.known_arrays import LONGEST, Known, bracketed
+from ibpcl.verify.explain.known_arrays import LONGEST, Expression, Known, bracketed
 from ibpcl.verify.reports.words import UNITS, constant_name
 
 MOST_ENTRIES = 80  # largest number of entries of a place, over all its calls
@@ -430,13 +430,11 @@ def candidates(measured, known, stage):
 
     Returns
     -------
-    list of tuple
-        Pairs of a source text and its values for each trial.  The stage "plain" adds the number 1.
+    list of Expression
+        The stage "plain" adds the number 1.
     """
     arrays = getattr(known, stage)(measured.values[0].shape)
-    return arrays + (
-        [("1", [np.ones(value.shape) for value in measured.values])] if stage == "plain" else []
-    )
+    return arrays + ([Expression("1", np.ones_like, measured.values)] if stage == "plain" else [])
 
 
 def best_match(measured, columns, relations):
@@ -446,8 +444,8 @@ def best_match(measured, columns, relations):
     ----------
     measured : MeasuredPlace
         A place that can contain the mistake.
-    columns : sequence of tuple
-        Pairs of a source text and its values for each trial; see :func:`candidates`.
+    columns : sequence of Expression
+        The arrays; see :func:`candidates`.
     relations : sequence of str
         The relations to try.
 
@@ -463,24 +461,24 @@ def best_match(measured, columns, relations):
     arrays = np.array(
         [
             (array if array.shape == own.shape else np.broadcast_to(array, own.shape)).ravel()
-            for array in (values[0] for _, values in columns)
+            for array in (expression[0] for expression in columns)
         ]
     )
     for order, relation in enumerate(relations):
         constants = _fitting(measured, 0, _change(relation, own.ravel(), arrays), relation)
         for n in np.flatnonzero(_plausible(constants)):
-            text, values = columns[n]
+            values = columns[n]
             if all(
                 abs(_constant(measured, trial, relation, values[trial]) - constants[n])
                 <= 1e-5 * abs(constants[n])
                 for trial in range(1, len(values))
             ):
                 factor = constants[n] * values[0]
-                cost = len(text) + 4 * order + 3 * (abs(abs(constants[n]) - 1) > 1e-6)
+                cost = len(values.text) + 4 * order + 3 * (abs(abs(constants[n]) - 1) > 1e-6)
                 matches.append(
                     Match(
                         relation,
-                        text,
+                        values.text,
                         float(constants[n]),
                         float(factor.min()),
                         float(factor.max()),
