@@ -10,6 +10,7 @@ import ast
 from ibpcl.codeview.patterns import CHOICES, edits_at, known_in, placeholders_in, table_of
 from ibpcl.codeview.rewrite import Edit, Slot, in_place
 from ibpcl.codeview.slips import SLIPS, TOGETHER
+from ibpcl.codeview.syntax import children_of
 
 # Slips that are planted only: kind, right and wrong pattern.  Their backward reading needs values,
 # or names a mistake that another row names as well.
@@ -157,12 +158,10 @@ def places_in(function):
     Slot
     """
     for parent in [function, *(node for part in function.body for node in ast.walk(part))]:
-        for field, value in ast.iter_fields(parent):
-            if parent is function and field != "body":
-                continue
-            for index, node in enumerate(value) if isinstance(value, list) else ((None, value),):
-                if isinstance(node, (ast.expr, ast.stmt)):
-                    yield Slot(node, parent, field, index)
+        for node, field, index in children_of(parent):
+            outside = parent is function and field != "body"
+            if isinstance(node, (ast.expr, ast.stmt)) and not outside:
+                yield Slot(node, parent, field, index)
 
 
 def _of_names(slot, function):

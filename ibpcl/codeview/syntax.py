@@ -592,24 +592,22 @@ def _places(tree):
     places = []
 
     def visit(node, statement, inside, around):
-        for field, value in ast.iter_fields(node):
-            for index, child in enumerate(value) if isinstance(value, list) else ((None, value),):
-                if not isinstance(child, ast.AST) or isinstance(child, ast.arguments):
-                    continue
-                # a target of an assignment has no value, but its indices have
-                if field in ("target", "targets"):
-                    if isinstance(child, ast.Subscript):
-                        visit(child, node, "target", None)
-                    continue
-                if inside == "target" and field == "value":
-                    continue
-                inner = child if isinstance(child, ast.stmt) else statement
-                role, display = _part(node, child, field, inside, around)
-                if _watchable(child, node, field):
-                    places.append(
-                        Place(child, node, field, index, inner, tree.name, role, display or child)
-                    )
-                visit(child, inner, role, display)
+        for child, field, index in children_of(node):
+            if not isinstance(child, ast.AST) or isinstance(child, ast.arguments):
+                continue
+            # a target of an assignment has no value, but its indices have
+            if field in ("target", "targets"):
+                if isinstance(child, ast.Subscript):
+                    visit(child, node, "target", None)
+                continue
+            if inside == "target" and field == "value":
+                continue
+            inner = child if isinstance(child, ast.stmt) else statement
+            role, display = _part(node, child, field, inside, around)
+            if _watchable(child, node, field):
+                shown = display or child
+                places.append(Place(child, node, field, index, inner, tree.name, role, shown))
+            visit(child, inner, role, display)
 
     visit(tree, None, "formula", None)
     return places
@@ -659,6 +657,28 @@ class _Watching(ast.NodeTransformer):
         return ast.copy_location(
             ast.Call(ast.Name(WATCH, ast.Load()), [ast.Constant(number), node, names], []), node
         )
+
+
+def children_of(node):
+    """Yield every value in the fields of a node, with its place.
+
+    Parameters
+    ----------
+    node : ast.AST
+        The node.
+
+    Yields
+    ------
+    child : object
+        A node or another value.
+    field : str
+        Name of the field.
+    index : int or None
+        Index in that field, None if the field is not a list.
+    """
+    for field, value in ast.iter_fields(node):
+        for index, child in enumerate(value) if isinstance(value, list) else ((None, value),):
+            yield child, field, index
 
 
 def statements_in(tree):
@@ -801,6 +821,31 @@ class Recording:
 
         run(code.watched()(hook))
         self.executed = sum(self.counts.values())
+
+
+def putting(series):
+    """Return a hook that replaces the values of some places in one run of a watched function.
+
+    Parameters
+    ----------
+    series : dict
+        For each place, by its number, one value for each time that it is evaluated.
+
+    Returns
+    -------
+    callable
+        A hook for :meth:`Code.watched`.  A value stays if there is none to replace it, or one that
+        is no array of its shape.
+    """
+    left = {place: iter(values) for place, values in series.items()}
+
+    def hook(number, value, scope):
+        new = next(left[number], None) if number in left else None
+        if not is_array(new) or np.shape(new) != np.shape(value):
+            return value
+        return np.array(new) if isinstance(value, np.ndarray) else new
+
+    return hook
 
 
 def unwrapped(function):

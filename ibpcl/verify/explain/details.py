@@ -22,7 +22,7 @@ import numpy as np
 from ibpcl.codeview.location import Location
 from ibpcl.codeview.patterns import arguments_of
 from ibpcl.codeview.rewrite import in_place
-from ibpcl.codeview.syntax import Recording, name_of, read, statements_in, text_of
+from ibpcl.codeview.syntax import Recording, children_of, name_of, read, statements_in, text_of
 
 LARGEST = 1e-3  # largest epsilon in a bound or a condition
 LARGEST_ADDED = 0.1  # the same for one that is added
@@ -465,17 +465,14 @@ def _casts(code, tree, known):
     """Return the casts to small types in a tree, where ``known`` holds the values of names."""
     guards = []
     for parent in ast.walk(tree):
-        for field, value in ast.iter_fields(parent):
-            for index, child in enumerate(value) if isinstance(value, list) else ((None, value),):
-                is_dtype = isinstance(parent, ast.keyword) and parent.arg == "dtype"
-                small = _small_type(child, known, is_dtype)
-                if small is None:
-                    continue
-                new = ast.Constant("float64") if isinstance(child, ast.Constant) else _DOUBLE
-                item = parent, field, index, ast.copy_location(copy.copy(new), child)
-                guards.append(
-                    Detail("cast", small, code.location(child), lambda scale, item=item: item)
-                )
+        is_dtype = isinstance(parent, ast.keyword) and parent.arg == "dtype"
+        for child, field, index in children_of(parent):
+            small = _small_type(child, known, is_dtype)
+            if small is None:
+                continue
+            new = ast.Constant("float64") if isinstance(child, ast.Constant) else _DOUBLE
+            item = parent, field, index, ast.copy_location(copy.copy(new), child)
+            guards.append(Detail("cast", small, code.location(child), lambda _, item=item: item))
     return guards
 
 

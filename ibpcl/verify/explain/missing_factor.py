@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ibpcl.codeview.syntax import is_array, items_of
+from ibpcl.codeview.syntax import is_array, items_of, putting
 from ibpcl.verify.explain.known_arrays import LONGEST, Expression, Known, bracketed
 from ibpcl.verify.reports.words import UNITS, constant_name
 
@@ -245,7 +245,7 @@ def _measured_place(bench, make, place, number, wrong, recordings):
         step = np.max(np.abs(value), initial=0.0) or 1.0
 
         def moved(change, trial=trial, value=value, claimed=claimed, known=known):
-            result = bench.gradients(make(_put(number, value + change)), trial)
+            result = bench.gradients(make(putting({number: value + change})), trial)
             return None if result is None else (_stacked(evidence, result, wrong) - claimed)[known]
 
         columns = []
@@ -291,19 +291,6 @@ def _numbers(items):
     for text, value in items:
         if isinstance(value, (np.ndarray, np.generic, int, float)) and not isinstance(value, bool):
             yield text, np.array(value)
-
-
-def _put(place, values):
-    """Return a hook that replaces the values of one place, one value for each call."""
-    values = iter(values)
-
-    def hook(number, value, scope):
-        if number != place:
-            return value
-        new = next(values, value)
-        return np.array(new) if isinstance(value, np.ndarray) else new
-
-    return hook
 
 
 def _stacked(evidence, gradients, wrong):

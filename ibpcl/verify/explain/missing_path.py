@@ -18,13 +18,12 @@ for two directions :math:`v` in every trial, where :math:`\bar x` is the true gr
 
 import ast
 import inspect
-from dataclasses import replace
 from itertools import combinations
 
 import numpy as np
 
 from ibpcl.codeview.search import affordable
-from ibpcl.codeview.syntax import Code, Recording, executed_by, is_array, text_of
+from ibpcl.codeview.syntax import Code, Recording, executed_by, is_array, putting, text_of
 from ibpcl.verify.derivative.differences import central, complex_step, first_step, random_direction
 from ibpcl.verify.reports.kinds import Finding
 from ibpcl.verify.reports.words import constant_name
@@ -83,17 +82,14 @@ class Forward:
                 Recording(
                     self.code,
                     lambda f, problem=problem, repeated=repeated: repeated.append(
-                        replace(problem, f=f).vector()
+                        problem.with_forward(f).vector()
                     ),
                 )
             )
             if not np.allclose(repeated, problem.vector(), rtol=1e-12, atol=0, equal_nan=True):
                 raise ValueError("Forward: the compiled source does not repeat the forward")
         self.left = affordable(SECONDS, self.recordings[0].executed, 0.0)
-        self.holding = ()
-        self.point = 0
-        self.calls = {}
-        self.held = self.code.watched()(self._hold)
+        self.make = self.code.watched()
         self.places = [
             number
             for number, place in enumerate(self.code.places)
@@ -105,20 +101,6 @@ class Forward:
             )
         ]
         del self.places[MOST_PLACES:]
-
-    def _hold(self, place, value, scope):
-        """Return the recorded value of a held place, and the value itself of any other."""
-        if place not in self.holding:
-            return value
-        call = self.calls[place] = self.calls.get(place, -1) + 1
-        recorded = self.recordings[self.point].series.get(place, ())
-        if (
-            call >= len(recorded)
-            or not is_array(recorded[call])
-            or np.shape(recorded[call]) != np.shape(value)
-        ):
-            return value
-        return np.array(recorded[call]) if isinstance(value, np.ndarray) else recorded[call]
 
     def derivative(self, trial, j, v, holding):
         """Return a directional derivative of the forward while some places are held constant.
@@ -142,13 +124,13 @@ class Forward:
         """
         point, row = self.evidence.trials[trial]
         self.left -= 1
-        self.holding = holding
-        self.point = point
-        problem = replace(self.evidence.problems[point], f=self.held)
+        series = self.recordings[point].series
+        held = {place: series.get(place, ()) for place in holding}
+        problem = self.evidence.problems[point]
 
         def func(value):
-            self.calls = {}
-            return problem.vector(problem.with_input(j, value))
+            f = self.make(putting(held))
+            return problem.with_forward(f).vector(problem.with_input(j, value))
 
         x = np.asarray(problem.point[j])
         try:
