@@ -35,6 +35,7 @@ import ibpcl.verify.explain.naming as diagnosis
 import ibpcl.verify.explain.rewrites as rewrites
 import ibpcl.verify.explain.whole as whole
 import ibpcl.verify.prepare as preparation
+from ibpcl.verify.reports.kinds import Finding
 
 
 class Part(NamedTuple):
@@ -68,7 +69,7 @@ PARTS = {
     ),
     "... swapped": Part(((whole, "swapped"),), none, (whole.swapped,)),
     "... another shape": Part(
-        ((whole, "wrong_shape"),), lambda: ("wrong_shape", ""), (whole.wrong_shape,)
+        ((whole, "wrong_shape"),), lambda: Finding("wrong_shape", ""), (whole.wrong_shape,)
     ),
     "edits: rows of the table": Part(((edits, "edits_at"),), tuple, (slips, patterns)),
     "... slices, strides": Part(

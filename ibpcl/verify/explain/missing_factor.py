@@ -15,6 +15,7 @@ import numpy as np
 
 from ibpcl.codeview.syntax import is_array, items_of, putting
 from ibpcl.verify.explain.known_arrays import LONGEST, Expression, Known, bracketed
+from ibpcl.verify.reports.kinds import Finding
 from ibpcl.verify.reports.words import UNITS, constant_name
 
 MOST_ENTRIES = 80  # largest number of entries of a place, over all its calls
@@ -538,14 +539,8 @@ def named(measured, match):
 
     Returns
     -------
-    cost : float
-        Cost of the match.
-    kind : str
-        Kind of the mistake.
-    words : str
-        Description of the mistake.
-    factor : tuple or None
-        As in :class:`ibpcl.verify.reports.kinds.Finding`: for a missing or extra factor only.
+    Finding
+        With a factor if one is missing or extra.
     """
     own = short(measured)
     constant = match.constant
@@ -586,12 +581,8 @@ def named(measured, match):
         name=constant_name(constant),
     )
     is_factor = match.relation in ("missing", "extra")
-    return (
-        match.cost,
-        kind,
-        words,
-        (match.relation, match.smallest, match.largest) if is_factor else None,
-    )
+    factor = (match.relation, match.smallest, match.largest) if is_factor else None
+    return Finding(kind, words, factor=factor)
 
 
 def patterned(measured):
@@ -604,8 +595,8 @@ def patterned(measured):
 
     Returns
     -------
-    tuple or None
-        (0, kind, words, None) in the form of :func:`named`, None if there is no such pattern.
+    Finding or None
+        None if there is no such pattern.
     """
     pairs = (
         list(zip(measured.values, measured.right, strict=False))
@@ -621,20 +612,18 @@ def patterned(measured):
         np.allclose(right[at], 0, atol=FITS * np.max(np.abs(right)))
         for (_, right), at in zip(pairs, off, strict=True)
     ):
-        return (
-            0,
-            "elementwise_factor",
+        words = (
             "an elementwise factor of zeros and ones (a mask) is missing: "
-            f"`{own}` must be zero {where}",
-            None,
+            f"`{own}` must be zero {where}"
         )
+        return Finding("elementwise_factor", words)
     if all(
         np.allclose(
             np.sort(value, None), np.sort(right, None), rtol=FITS, atol=FITS * np.max(np.abs(right))
         )
         for value, right in pairs
     ):
-        return 0, "shifted", f"right numbers in another order (permuted) in `{own}`", None
+        return Finding("shifted", f"right numbers in another order (permuted) in `{own}`")
     return None
 
 

@@ -217,7 +217,7 @@ class Search:
         for j in self._open():
             result = attempt(j) if j in self.shaped else None
             if result is not None:
-                self.found[j] = Finding(*result)
+                self.found[j] = result
 
     def _edit(self, edits, seconds):
         """Try edits within a time limit; return the edits that were not tried."""
@@ -243,7 +243,7 @@ class Search:
                 if edit.kind == "few_entries" and j in self.shaped
                 else None
             )
-            words = f"{few[1]}; {edit.words()}" if few else edit.words()
+            words = f"{few.words}; {edit.words()}" if few else edit.words()
             where = self.code.location(edit.node)
             self._take({j: Finding(edit.kind, words, where, repair=self.code.repair(edit))})
 
@@ -276,47 +276,43 @@ class Search:
         """Look for the factor or term that belongs in a place."""
         for group, group_places in self.places:
             fits = [
-                (fit, measured)
+                (*fit, measured.place)
                 for measured in group_places
-                if any(j in self._open() for j in group)
-                for fit in [self._fit(measured, stage, views, group)]
-                if fit is not None
+                if set(group) & set(self._open())
+                for fit in self._fits(measured, stage, views, group)
             ]
             if fits:
-                (_, kind, words, factor), measured = min(
-                    fits, key=lambda fit: (fit[0][0], len(fit[1].place.text))
-                )
-                self._take(
-                    dict.fromkeys(
-                        group, Finding(kind, words, self.code.location(measured.place.node), factor)
-                    )
-                )
+                _, finding, place = min(fits, key=lambda fit: (fit[0], len(fit[2].text)))
+                finding = finding._replace(where=self.code.location(place.node))
+                self._take(dict.fromkeys(group, finding))
 
-    def _fit(self, measured, stage, views, group):
-        """Return (cost, kind, words, factor) of the best array for a measured place, or None."""
+    def _fits(self, measured, stage, views, group):
+        """Yield (cost, finding) of the best array for a measured place, if there is one."""
         if stage == "order":
-            return patterned(measured)
+            finding = patterned(measured)
+            if finding is not None:
+                yield 0, finding
+            return
+        if self.columns >= MOST_COLUMNS:
+            return
         if id(measured) not in self.known:
             self.known[id(measured)] = known_at(measured, views)
-        columns = (
-            candidates(measured, self.known[id(measured)], stage)
-            if self.columns < MOST_COLUMNS
-            else ()
-        )
+        columns = candidates(measured, self.known[id(measured)], stage)
         self.columns += len(columns)
-        match = (
-            best_match(measured, columns, STAGES[stage]) if self.columns < MOST_COLUMNS else None
-        )
+        if self.columns >= MOST_COLUMNS:
+            return
+        match = best_match(measured, columns, STAGES[stage])
         # A result that is not linear in dout was not meant as a gradient.  "This value belongs
         # there instead" would then be a coincidence.
         meant = match is not None and (
             match.relation in ("missing", "extra", "term", "less")
             or all(map(self.evidence.linear, group))
         )
-        return named(measured, match) if meant else None
+        if meant:
+            yield match.cost, named(measured, match)
 
     def _unnamed(self, j):
-        """Return (kind, words) for a mistake that no hypothesis explains."""
+        """Return the finding on a mistake that no hypothesis explains."""
         evidence, (off, known) = self.evidence, self.evidence.off(j)
         where = (
             "wrong everywhere"
@@ -324,18 +320,18 @@ class Search:
             else f"wrong at {off.sum()} of {known.sum()} entries"
         )
         if np.array_equal(evidence.got(j, 0), evidence.got(j, 1)):
-            return (
+            return Finding(
                 "elementwise_factor",
                 "the gradient does not depend on dout: at least the factor dout is missing",
             )
         if np.any(off) and not np.any(evidence.got(j, 0)[off]):
-            return (
+            return Finding(
                 "missing_term",
                 f"one term missing: {where}, and zero there: nothing flows back to these entries",
             )
         linear = evidence.linear(j)
         if linear and evidence.missing_pattern(j):
-            return (
+            return Finding(
                 "missing_term",
                 "one term missing: the gradient is right where it is not zero, but some outputs "
                 "do not flow back to some entries",
@@ -351,7 +347,8 @@ class Search:
             for measured in group_places
             if j in group and measured.telling
         )
-        return "wrong", (
+        return Finding(
+            "wrong",
             f"{where}, and no simple mistake explains it: excluded are a sign, a constant factor, "
             f"a transpose, a sum over another axis, gradients exchanged or shifted, {operations}"
             "any single path of the forward held constant"
@@ -360,5 +357,5 @@ class Search:
                 if 0 < len(lines) <= 3 and all(lines)
                 else ""
             )
-            + ("" if linear else "; it is not linear in dout, as every right gradient is")
+            + ("" if linear else "; it is not linear in dout, as every right gradient is"),
         )

@@ -33,7 +33,7 @@ def whole_gradient(evidence, j, wrong):
     got = evidence.got(j, 0)
     shape = evidence.problem.shape(j)
     if got is None or got.dtype.kind not in "fiub" or got.shape != shape:
-        return Finding(*wrong_shape(evidence, j))
+        return wrong_shape(evidence, j)
     invalid = ~np.isfinite(got.astype(float))
     if np.any(invalid):
         return Finding(
@@ -42,7 +42,7 @@ def whole_gradient(evidence, j, wrong):
             f"{place(np.flatnonzero(invalid)[0], shape)}; the true gradient is finite there",
         )
     if not np.any(evidence.reference(j).jacobian):
-        return Finding(*_flat(evidence, j))
+        return _flat(evidence, j)
     if all(not np.any(evidence.got(j, trial)) for trial in range(len(evidence.trials))):
         return Finding(
             "missing_term", "the gradient is zero everywhere: all of its terms are missing"
@@ -51,11 +51,8 @@ def whole_gradient(evidence, j, wrong):
         return Finding("sign", "the sign is wrong: it is minus the true gradient")
     if evidence.explains(j, evidence.each(lambda trial: evidence.got(j, trial))):
         # the error is so small that every hypothesis would fit
-        entries = few_entries(evidence, j)
         gap, scale = _gap_and_scale(evidence, j, 0)
-        return (
-            Finding(*entries) if entries else Finding(*_precision(max(gap / (scale or 1.0), 1e-16)))
-        )
+        return few_entries(evidence, j) or _precision(max(gap / (scale or 1.0), 1e-16))
     other = swapped(evidence, j)
     if other in wrong:
         return Finding(
@@ -63,33 +60,27 @@ def whole_gradient(evidence, j, wrong):
             "gradients of two inputs are swapped: this is the gradient of "
             f"{evidence.problem.names[other]}",
         )
-    for hypothesis in (_constant, rearranged, digits_of):
-        result = hypothesis(evidence, j)
-        if result is not None:
-            return Finding(*result)
-    return None
+    return _constant(evidence, j) or rearranged(evidence, j) or digits_of(evidence, j)
 
 
 def _flat(evidence, j):
-    """Return (kind, words) for a nonzero gradient where the true derivative is zero everywhere."""
+    """Return the mistake of a nonzero gradient where the true derivative is zero everywhere."""
     problem = evidence.problem
     x = np.asarray(evidence.problem.point[j])
     func = problem.function_of(j)
     output = problem.vector()
     distant = [func(x + step * (np.abs(x) + 0.1)) for step in (-1.0, -0.3, 0.3, 1.0)]
     if any(np.any(np.isfinite(other) & (other != output)) for other in distant):
-        return (
+        return Finding(
             "piecewise_constant",
             "the forward is piecewise constant in this input (rounded, thresholded or "
             "one-hot), so its true derivative is zero; the returned value is a straight-through "
             "estimate, not a gradient",
         )
-    return (
+    return Finding(
         "missing_term",
-        (
-            "the forward does not depend on this input at all, so its true gradient is zero: the "
-            "gradient has a term too many"
-        ),
+        "the forward does not depend on this input at all, so its true gradient is zero: the "
+        "gradient has a term too many",
     )
 
 
@@ -107,30 +98,27 @@ def digits_of(evidence, j, most=1e-3):
 
     Returns
     -------
-    tuple of str or None
-        (kind, words), None if the error is larger, or if it is above 1e-6 and only at a few
-        entries.
+    Finding or None
+        None if the error is larger, or if it is above 1e-6 and only at a few entries.
     """
-    worst = 0.0
-    for trial in range(len(evidence.trials)):
-        gap, scale = _gap_and_scale(evidence, j, trial)
-        if scale == 0:
-            return None
-        worst = max(worst, gap / scale)
+    sizes = evidence.each(lambda trial: _gap_and_scale(evidence, j, trial))
+    if not all(scale for _, scale in sizes):
+        return None
+    worst = max(gap / scale for gap, scale in sizes)
     if not 0 < worst < most or (worst > 1e-6 and few_entries(evidence, j)):
         return None
     return _precision(worst)
 
 
 def _precision(worst):
-    """Return (kind, words) for a gradient with a small relative error."""
+    """Return the mistake of a gradient with a small relative error."""
     digits = int(-np.log10(worst))
     why = (
         "a float32 intermediate value"
         if 1e-9 < worst < 3e-6
         else "a numerical derivative, an epsilon, or cancellation"
     )
-    return (
+    return Finding(
         "precision",
         f"right to {digits} digits only (relative error {worst:.1e}): probably {why}",
     )
@@ -145,7 +133,7 @@ def _gap_and_scale(evidence, j, trial):
 
 
 def _constant(evidence, j):
-    """Return (kind, words) if one constant relates the gradient to the true one in all trials."""
+    """Return the mistake if one constant relates the gradient to the true one in all trials."""
     value, _ = evidence.expected(j, 0)
     measured = ~np.isnan(value)
     got = evidence.got(j, 0)
@@ -162,19 +150,17 @@ def _constant(evidence, j):
             if (n > 2 and n not in shape) or any(
                 out.shape.count(n) > shape.count(n) for out in outputs
             ):
-                return "mean", f"a mean instead of a sum: off by {factor:.4g} (= 1/{n}, {words})"
-            return "constant_factor", f"constant factor {factor:.4g} (= 1/{n}, {words}?)"
+                words = f"a mean instead of a sum: off by {factor:.4g} (= 1/{n}, {words})"
+                return Finding("mean", words)
+            words = f"constant factor {factor:.4g} (= 1/{n}, {words}?)"
+            return Finding("constant_factor", words)
         if n > 1 and abs(abs(factor) / n - 1) < 1e-6:
             minus, sign = ("minus ", "; the sign is wrong too") if factor < 0 else ("", "")
-            return (
-                "constant_factor",
-                (
-                    f"constant factor {factor:.4g} (= {minus}{words}: a sum instead of a "
-                    f"mean?){sign}"
-                ),
-            )
+            words = f"{minus}{words}: a sum instead of a mean?"
+            return Finding("constant_factor", f"constant factor {factor:.4g} (= {words}){sign}")
     digits = 4 if abs(factor - 1) > 1e-3 else 12
-    return "constant_factor", f"constant factor {factor:.{digits}g}{constant_name(factor)}"
+    words = f"constant factor {factor:.{digits}g}{constant_name(factor)}"
+    return Finding("constant_factor", words)
 
 
 def _sizes(problem, j, outputs):
@@ -206,9 +192,9 @@ def few_entries(evidence, j):
 
     Returns
     -------
-    tuple of str or None
-        (kind, words), None if more than a third of the measured entries are wrong, none is wrong,
-        or fewer than three were measured.
+    Finding or None
+        None if more than a third of the measured entries are wrong, none is wrong, or fewer than
+        three were measured.
     """
     (off, known), value = evidence.off(j), evidence.expected(j, 0)[0]
     wrong = int(off.sum())
@@ -225,7 +211,7 @@ def few_entries(evidence, j):
     zero = off & (evidence.got(j, 0) == 0)
     if np.array_equal(zero, off):
         words += "; these entries are zero, so nothing flows back to them"
-    return "few_entries", words
+    return Finding("few_entries", words)
 
 
 def late_factor(evidence, j):
@@ -243,8 +229,8 @@ def late_factor(evidence, j):
 
     Returns
     -------
-    tuple of str or None
-        (kind, words), None if no other input is such a factor, or if there are several outputs.
+    Finding or None
+        None if no other input is such a factor, or if there are several outputs.
     """
     outputs, *_ = evidence.problem.call()
     if len(outputs) > 1:
@@ -266,7 +252,7 @@ def late_factor(evidence, j):
             continue
         if evidence.explains(j, arrays):
             name = evidence.problem.names[k]
-            return (
+            return Finding(
                 "elementwise_factor",
                 f"the factor {name} comes too late: it must multiply dout before the sums "
                 f"(`dout * {name}`), not their result",
@@ -355,21 +341,18 @@ def wrong_shape(evidence, j):
 
     Returns
     -------
-    kind : str
-        "wrong_shape", unless a simpler mistake explains the shape.
-    words : str
-        Description with both shapes.
+    Finding
+        With both shapes.  Its kind is "wrong_shape", unless a simpler mistake explains the shape.
     """
     shape = evidence.problem.shape(j)
     got = evidence.got(j, 0)
     if got is None or got.dtype.kind not in "fiub":
-        return (
-            "wrong_shape",
-            f"the gradient is {'None' if got is None else got.dtype}, not an array of numbers",
-        )
+        what = "None" if got is None else got.dtype
+        return Finding("wrong_shape", f"the gradient is {what}, not an array of numbers")
     other = swapped(evidence, j)
     if other is not None:
-        return "swapped", f"this is the gradient of another input, {evidence.problem.names[other]}"
+        words = f"this is the gradient of another input, {evidence.problem.names[other]}"
+        return Finding("swapped", words)
     base = f"shape {got.shape}, but the input has shape {shape}"
     if max(got.ndim, len(shape)) <= MOST_AXES:
         attempts = [
@@ -378,7 +361,7 @@ def wrong_shape(evidence, j):
         ]
         for kind, words, change in attempts:
             if equals(evidence, j, change):
-                return kind, f"{words}: {base}"
+                return Finding(kind, f"{words}: {base}")
         for axes in axis_sets(got.ndim):
             remaining = tuple(n for axis, n in enumerate(got.shape) if axis not in axes)
             if int(np.prod(remaining)) == int(np.prod(shape)) < got.size and evidence.explains(
@@ -387,16 +370,11 @@ def wrong_shape(evidence, j):
                     lambda trial, axes=axes: evidence.got(j, trial).sum(axis=axes).reshape(shape)
                 ),
             ):
-                return (
-                    "not_summed",
-                    f"not summed over {axis_words(axes)}: this input was broadcast ({base})",
-                )
+                words = f"not summed over {axis_words(axes)}: this input was broadcast ({base})"
+                return Finding("not_summed", words)
     if got.ndim > len(shape) and got.shape[got.ndim - len(shape) :] == shape:
-        return (
-            "wrong_shape",
-            f"wrong shape: {base}; an axis is not summed, and the numbers are wrong too",
-        )
-    return "wrong_shape", f"wrong shape: {base}"
+        base += "; an axis is not summed, and the numbers are wrong too"
+    return Finding("wrong_shape", f"wrong shape: {base}")
 
 
 def equals(evidence, j, change):
@@ -466,11 +444,11 @@ def rearranged(evidence, j):
 
     Returns
     -------
-    tuple of str or None
-        (kind, words), None if no rearrangement that keeps the shape explains the gradient.
+    Finding or None
+        None if no rearrangement that keeps the shape explains the gradient.
     """
     shape = evidence.problem.shape(j)
     for kind, words, change in rearrangements(shape, shape) if np.prod(shape) > 1 else ():
         if equals(evidence, j, change):
-            return kind, words
+            return Finding(kind, words)
     return None
