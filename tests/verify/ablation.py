@@ -128,21 +128,20 @@ class Tracer:
         for label, part in PARTS.items():
             for holder, name in part.hooks:
                 setattr(holder, name, self._traced(getattr(holder, name), label))
-        matched = diagnosis.Search._fit
+        matched = diagnosis.Search._fits
         named = diagnosis.Search._name_edits
 
         def fits(search, measured, stage, *rest):
-            found = matched(search, measured, stage, *rest)
-            if found is not None:
+            for found in matched(search, measured, stage, *rest):
                 self.touched.add(f"... {stage}")
-            return found
+                yield found
 
         def name_edits(search):
             for edit, _ in search.edits.values():
                 self.touched |= self.origin.get(id(edit.puts), set())
             return named(search)
 
-        diagnosis.Search._fit = fits
+        diagnosis.Search._fits = fits
         diagnosis.Search._name_edits = name_edits
 
     def _traced(self, function, label):

@@ -33,7 +33,15 @@ from ibpcl.verify.explain.missing_factor import (
     patterned,
 )
 from ibpcl.verify.explain.missing_path import forgotten_path, watched_forward
-from ibpcl.verify.explain.rewrites import EDITING, FILLING, QUICK, Bench, Suspects, find_edits
+from ibpcl.verify.explain.rewrites import (
+    EDITING,
+    FILLING,
+    QUICK,
+    Bench,
+    Suspects,
+    find_edits,
+    repaired,
+)
 from ibpcl.verify.explain.whole import digits_of, few_entries, late_factor, whole_gradient
 from ibpcl.verify.reports.kinds import Finding
 from ibpcl.verify.reports.words import constant_name
@@ -238,14 +246,9 @@ class Search:
     def _name_edits(self):
         """Turn the edits that were found into findings."""
         for j, (edit, _) in self.edits.items():
-            few = (
-                few_entries(self.evidence, j)
-                if edit.kind == "few_entries" and j in self.shaped
-                else None
-            )
-            words = f"{few.words}; {edit.words()}" if few else edit.words()
-            where = self.code.location(edit.node)
-            self._take({j: Finding(edit.kind, words, where, repair=self.code.repair(edit))})
+            is_few = edit.kind == "few_entries" and j in self.shaped
+            few = few_entries(self.evidence, j) if is_few else None
+            self._take({j: repaired(self.code, edit, f"{few.words}; " if few else "")})
 
     def _measure(self):
         """Find the places where one mistake can explain all wrong inputs, or each alone."""

@@ -14,15 +14,13 @@ from typing import NamedTuple
 import numpy as np
 
 from ibpcl.codeview.edits import Everything, edits_of
-from ibpcl.codeview.location import Location
-from ibpcl.codeview.rewrite import Edit
 from ibpcl.codeview.search import search
 from ibpcl.codeview.slips import LATE, SHAPES
 from ibpcl.codeview.syntax import Code, Recording, executed_by, names_in, parsed
 from ibpcl.verify.adapters.refusals import place_of, raised
 from ibpcl.verify.explain.evidence import Evidence
-from ibpcl.verify.explain.rewrites import Bench
-from ibpcl.verify.reports.kinds import HINTS
+from ibpcl.verify.explain.rewrites import Bench, repaired
+from ibpcl.verify.reports.kinds import HINTS, Finding
 from ibpcl.verify.reports.report import InputVerdict
 
 MOST_RUNS = 600  # largest number of runs of changed functions
@@ -35,14 +33,8 @@ class Repair(NamedTuple):
 
     Attributes
     ----------
-    edit : Edit
-        The change.
-    words : str
-        The mistake as a sentence.
-    where : Location
-        Its place in the source.
-    replacements : tuple of Replacement
-        The text that makes the change in the user's file.
+    finding : Finding
+        The mistake, its place, and the text that makes the change in the user's file.
     f_vjp : callable
         The changed gradient function.
     right : list of int
@@ -51,10 +43,7 @@ class Repair(NamedTuple):
         Positions of the inputs whose gradients depend on the change.
     """
 
-    edit: Edit
-    words: str
-    where: Location
-    replacements: tuple
+    finding: Finding
     f_vjp: object
     right: list
     affected: list
@@ -85,19 +74,17 @@ def verdict_on_raising(name, error, repair=None, j=None, other=None):
     what = raised(error, "").strip()
     if repair is None:
         return InputVerdict(name, "raises", what, HINTS["raises"], where=line)
+    kind, words, where, *_ = repair.finding
+    texts = repair.finding.repair
     still = other is not None and other.verdict == "wrong"
+    more = f"; with this repaired: {other.words}" if still else ""
     if j in repair.affected:
-        words = f"{what}: {repair.words}"
-        if still:
-            words += f"; with this repaired: {other.words}"
-        kind = repair.edit.kind
-        return InputVerdict(
-            name, kind, words, HINTS[kind], where=repair.where, repair=repair.replacements
-        )
+        words = f"{what}: {words}{more}"
+        return InputVerdict(name, kind, words, HINTS[kind], where=where, repair=texts)
     if still:
-        words = f"{NOT_REACHED}; with this repaired: {other.words}"
+        words = f"{NOT_REACHED}{more}"
         return InputVerdict(name, other.kind, words, other.hint, where=other.where)
-    kind = repair.edit.kind  # one mistake, which keeps this gradient from being computed
+    # one mistake, which keeps this gradient from being computed
     return InputVerdict(name, kind, NOT_REACHED, HINTS[kind], where=line)
 
 
@@ -151,9 +138,9 @@ class _Search:
             return None
         inputs = list(self.problem.wrt)
         best = None
-        edits = sorted(
-            self._edits(), key=lambda edit: (self._distance(edit), edit.rank, _length(edit))
-        )
+        near = [*self.raising, *self.near]
+        edits = edits_of(self.code, self.recording, Everything(), tuple(SHAPES), near)
+        edits.sort(key=lambda edit: (self._distance(edit), edit.rank, _length(edit)))
 
         def reached(edit, function):
             nonlocal best
@@ -168,12 +155,10 @@ class _Search:
             return len(right) == len(inputs)
 
         search(self.code, edits, reached, lambda edit: self.bench.runs > MOST_RUNS)
-        return None if best is None else self._repair(*best)
-
-    def _edits(self):
-        """Return all edits, those of the raising statement and its operands first."""
-        near = [*self.raising, *self.near]
-        return edits_of(self.code, self.recording, Everything(), tuple(SHAPES), near)
+        if best is None:
+            return None
+        edit, right, affected = best
+        return Repair(repaired(self.code, edit), self.code.version(edit.puts), right, affected)
 
     def _distance(self, edit):
         """Return how far an edit is from the statement that raises; late edits are farther."""
@@ -192,25 +177,11 @@ class _Search:
         moved = [_moved(*item) for item in edit.puts]
         if None in moved:
             return []
-        plain, other = (self._gradients(puts) for puts in (edit.puts, (*edit.puts, *moved)))
-        if plain is None or other is None or len(plain) != len(other):
-            return []
-        return [
-            j
-            for j, a, b in zip(self.problem.wrt, plain, other, strict=True)
-            if not np.array_equal(a, b)
-        ]
-
-    def _gradients(self, puts):
-        """Return the gradients of the function with some nodes replaced."""
-        return self.bench.gradients(self.code.version(puts), 0)
-
-    def _repair(self, edit, right, affected):
-        words = edit.words()
-        where = self.code.location(edit.node)
-        texts = self.code.repair(edit)
-        f_vjp = self.code.version(edit.puts)
-        return Repair(edit, words, where, texts, f_vjp, right, affected)
+        plain, other = (
+            self.bench.gradients(self.code.version(puts), 0)
+            for puts in (edit.puts, (*edit.puts, *moved))
+        )
+        return self.bench.differing(plain, other) or []
 
 
 def _moved(parent, field, index, new):

@@ -12,6 +12,7 @@ import numpy as np
 from ibpcl.codeview.search import search
 from ibpcl.codeview.syntax import SHELL, Code, executed_by, is_array, name_of
 from ibpcl.verify.derivative.problem import copied, gradients_in_order, shaped_like
+from ibpcl.verify.reports.kinds import Finding
 
 # seconds that each search may take, estimated with these numbers
 QUICK = 0.15
@@ -91,6 +92,30 @@ class Bench:
             if not inputs:
                 return []
         return inputs
+
+    def differing(self, a, b):
+        """Return the inputs whose gradients differ between two runs.
+
+        Parameters
+        ----------
+        a, b : tuple of ndarray, or None
+            The gradients; see :meth:`gradients`.
+
+        Returns
+        -------
+        list of int or None
+            Positions of the inputs.  None if a run has raised, or one has more gradients.
+        """
+        if a is None or b is None or len(a) != len(b):
+            return None
+        return [
+            j
+            for j, x, y in zip(self.evidence.problem.wrt, a, b, strict=True)
+            if y is None
+            or x.shape != y.shape
+            or x.dtype.kind not in "fc"
+            or not np.allclose(x, y, rtol=1e-9, atol=0, equal_nan=True)
+        ]
 
     def code(self):
         """Return the source of the gradient function, or of a shell around it.
@@ -205,6 +230,26 @@ def find_edits(bench, code, edits, wrong, needed, most, found):
         return cost == 0
 
     return search(code, edits, reached, stop)
+
+
+def repaired(code, edit, more=""):
+    """Return the finding on a mistake that an edit repairs.
+
+    Parameters
+    ----------
+    code : Code
+        Source of the function.
+    edit : Edit
+        The edit, which is not made in the trees at present.
+    more : str
+        Beginning of the sentence.
+
+    Returns
+    -------
+    Finding
+    """
+    where = code.location(edit.node)
+    return Finding(edit.kind, more + edit.words(), where, repair=code.repair(edit))
 
 
 class Suspects:
@@ -359,17 +404,5 @@ def _reached(bench, make, place):
     def hook(number, value, scope):
         return value * 1.01 + 0.003 if number == place and is_array(value) else value
 
-    evidence = bench.evidence
-    result = bench.gradients(make(hook), 0)
-    plain = evidence.gradients[0]
-    inputs = list(evidence.problem.wrt)
-    if result is None or len(result) != len(plain):
-        return set(inputs)
-    return {
-        j
-        for j, a, b in zip(inputs, result, plain, strict=True)
-        if b is None
-        or a.shape != b.shape
-        or a.dtype.kind not in "fc"
-        or not np.allclose(a, b, rtol=1e-9, atol=0, equal_nan=True)
-    }
+    moved = bench.differing(bench.gradients(make(hook), 0), bench.evidence.gradients[0])
+    return set(bench.evidence.problem.wrt if moved is None else moved)
