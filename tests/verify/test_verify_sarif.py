@@ -223,15 +223,19 @@ def test_a_wrong_distribution_points_to_its_function(log):
     assert any(place.get("region", {}).get("startLine") == 8 for place in places)
 
 
-def test_a_forward_that_raises_is_underlined(log):
+@pytest.mark.parametrize(
+    ("call", "ending"),
+    [("missing(x)", (3, "undecided")), ("np.linalg.cholesky(x)", (1, "raises"))],
+)
+def test_a_forward_that_raises_is_underlined(call, ending, log):
     text = (
-        "import numpy as np\n\n\ndef f(x):\n    return missing(x), x\n\n\n"
+        f"import numpy as np\n\n\ndef f(x):\n    return {call}, x\n\n\n"
         "def f_vjp(dout, x):\n    return dout\n\n\ncheck_inputs = {'x': np.ones(3)}\n"
     )
     code, made = log(text)
     (result,) = made["runs"][0]["results"]
     (place,) = result["locations"]
-    assert (code, result["ruleId"]) == (1, "raises")
+    assert (code, result["ruleId"]) == ending
     assert place["physicalLocation"]["region"]["startLine"] == 5
 
 
