@@ -1,0 +1,57 @@
+"""Values that are put into a watched run, and the places of a tree."""
+
+import ast
+
+import numpy as np
+
+from ibpcl.codeview.syntax import Code, children_of, names_in, putting, read, statements_in
+
+X = np.array([1.0, 2.0])
+
+
+def scaled(x):
+    total = x.sum()
+    return x / total
+
+
+def number_of(code, text):
+    """Return the number of the place with a source text."""
+    (number,) = (n for n, place in enumerate(code.places) if place.text == text)
+    return number
+
+
+def test_a_value_that_is_put_in_replaces_that_of_its_place():
+    code = Code(scaled)
+    hook = putting({number_of(code, "total"): [np.float64(10.0)]})
+    assert np.array_equal(code.watched()(hook)(X), X / 10)
+
+
+def test_a_value_is_put_in_once_for_each_evaluation():
+    code = Code(scaled)
+    function = code.watched()(putting({number_of(code, "total"): [np.float64(10.0)]}))
+    function(X)
+    assert np.array_equal(function(X), X / 3)
+
+
+def test_a_value_of_another_shape_is_not_put_in():
+    code = Code(scaled)
+    hook = putting({number_of(code, "total"): [np.ones(2)], number_of(code, "x / total"): ["text"]})
+    assert np.array_equal(code.watched()(hook)(X), X / 3)
+
+
+def test_a_function_without_source_cannot_be_read():
+    assert read(np.sin, lambda f: f(1.0)) is None
+    assert list(read(scaled, lambda f: f(X)).trees) == ["scaled"]
+
+
+def test_statements_of_both_branches_have_their_places():
+    tree = ast.parse("if a:\n    b = c\nelse:\n    d = 1\n")
+    found = {(ast.unparse(node), field) for node, _, field, _ in statements_in(tree)}
+    assert {("b = c", "body"), ("d = 1", "orelse")} <= found
+    for node, parent, field, index in statements_in(tree):
+        assert (node, field, index) in list(children_of(parent))
+
+
+def test_names_that_are_read_and_stored_differ():
+    tree = ast.parse("y = x + y")
+    assert names_in(tree) == {"x", "y"} and names_in(tree, ast.Store) == {"y"}
