@@ -68,9 +68,9 @@ class Everything:
 def _tables(rows):
     """Return the tables for each role of a place, with further rows for formulas."""
     return {
-        "formula": table_of((*slips.SLIPS, *rows)),
+        "formula": table_of((*slips.SLIPS, *(row for row in rows if row[2] != "TERMS"))),
         "index": table_of(slips.INDICES),
-        "range": table_of(slips.RANGES),
+        "range": table_of((*slips.RANGES, *(row for row in rows if row[2] == "TERMS"))),
         "loop": table_of(slips.LOOPS),
     }
 
@@ -100,7 +100,8 @@ def edits_of(code, recording, suspects, rows=(), near=None):
     edits = []
     expressions = []
     for name, tree in code.trees.items():
-        known = known_in(recording.values, recording.scopes.get(name, {}))
+        arguments = [argument.arg for argument in tree.args.args]
+        known = known_in(recording.values, recording.scopes.get(name, {}), arguments)
         own = [place for place in code.places if place.function == name]
         for place in own:
             if suspects.suspect(place.node):

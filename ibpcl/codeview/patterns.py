@@ -19,8 +19,13 @@ ELEMENTARY = ("exp", "expm1", "log", "log1p", "log2", "tanh", "sqrt", "digamma",
 LARGEST_WINDOW = 7
 MOST_AXES = 4  # arrays with more axes are left out: there are too many orders
 MOST_OTHERS = 30  # arrays that may stand in the place of one
+LONGEST = 40  # characters of an expression that is changed as a whole
+# Names that count examples; the ratio of two of them scales a minibatch.
+SIZES = ("N", "n", "batch", "batch_size", "size", "B", "M", "m", "total", "n_batch", "n_total")
 ARITHMETIC = (ast.Constant, ast.BinOp, ast.UnaryOp, ast.operator, ast.unaryop)
 VARIABLES = (ast.Name, ast.Attribute, ast.Subscript)
+SHORT = (*VARIABLES, ast.Call, ast.BinOp, ast.Constant)
+FEWEST_TERMS = 3  # of a series that may be truncated
 
 
 class Known(NamedTuple):
@@ -34,14 +39,17 @@ class Known(NamedTuple):
         The local variables of the function around a place.
     arrays : dict
         The arrays among them and in their containers, by source text.
+    parameters : list of str
+        The arguments of the function, and the attributes of its object, that are numbers.
     """
 
     values: dict
     scope: dict
     arrays: dict
+    parameters: list
 
 
-def known_in(values, scope):
+def known_in(values, scope, arguments=()):
     """Return the values in one run of a function.
 
     Parameters
@@ -50,6 +58,8 @@ def known_in(values, scope):
         The recorded value of each place, by its number.
     scope : dict
         The local variables of the function.
+    arguments : sequence of str
+        Names of the arguments of the function.
 
     Returns
     -------
@@ -60,7 +70,12 @@ def known_in(values, scope):
         if isinstance(holder, (tuple, list, dict)) or hasattr(holder, "__dict__"):
             texts.update((text, item) for text, item in items_of(name, holder))
     arrays = {text: value for text, value in texts.items() if is_numeric(value) and np.ndim(value)}
-    return Known(values, scope, dict(list(arrays.items())[:MOST_OTHERS]))
+    parameters = [
+        text
+        for text, value in texts.items()
+        if text.partition(".")[0] in arguments and is_numeric(value, "iuf")
+    ]
+    return Known(values, scope, dict(list(arrays.items())[:MOST_OTHERS]), parameters)
 
 
 class Slip(NamedTuple):
@@ -154,7 +169,9 @@ def _edit(slip, match, new):
 
     def words():
         texts = {placeholder: text_of(node) for placeholder, node in bound.items()}
-        return f"{slip.why.format_map(texts)}: {belongs(new, match.place)}"
+        why = slip.why.format_map(texts)
+        # a whole result is too long to repeat
+        return why if "RESULT" in bound else f"{why}: {belongs(new, match.place)}"
 
     kind = KINDS[slip.kind](slip, match) if slip.kind in KINDS else slip.kind
     node = match.place.node
@@ -328,8 +345,9 @@ class Match:
             parent = self.place.parent
             operator = type(parent.op) if isinstance(parent, ast.BinOp) else None
             divisor = operator is ast.Div and self.place.field == "right"
-            zero = new.value == 0 and (divisor or operator in (ast.Add, ast.Sub))
-            return new.value != self.node.value and not zero
+            number = getattr(new, "value", None)  # a constant such as pi is an expression
+            zero = number == 0 and (divisor or operator in (ast.Add, ast.Sub))
+            return number != self.node.value and not zero
         if "FUNCTION" not in self.bound:
             return True
         if isinstance(new, ast.Call) and any(word.arg == "axis" for word in new.keywords):
@@ -485,6 +503,12 @@ def is_term(place):
     return isinstance(place.parent, ast.BinOp) and isinstance(place.parent.op, (ast.Add, ast.Sub))
 
 
+def _is_short(node, value):
+    """Return whether an expression of numbers can be changed as a whole and repeated in words."""
+    fits = isinstance(node, SHORT) and not is_numeric(value, "b")
+    return fits and len(text_of(node)) <= LONGEST
+
+
 def _is_within(value, low, high):
     """Return whether all numbers of an array lie in an interval."""
     is_array = is_numeric(value) and np.ndim(value) > 0
@@ -528,6 +552,16 @@ CONDITIONS = {
     "STEP": lambda match, node, value: (
         not isinstance(node, ast.UnaryOp) and getattr(node, "value", 2) != 1
     ),
+    "VALUE": lambda match, node, value: (
+        _is_short(node, value) and not isinstance(node, ast.Constant)
+    ),
+    "FORMULA": lambda match, node, value: _is_short(node, value),
+    "TERMS": lambda match, node, value: (
+        isinstance(node, ast.Constant) and type(node.value) is int and node.value >= FEWEST_TERMS
+    ),
+    "RESULT": lambda match, node, value: (
+        isinstance(match.place.parent, ast.Return) and not isinstance(node, ast.Tuple)
+    ),
     "REDUCTION": lambda match, node, value: name_of(node) in REDUCTIONS,
     "ELEMENTARY": lambda match, node, value: (
         name_of(node) in ELEMENTARY or name_of(node).startswith("_")
@@ -568,8 +602,26 @@ def _any(match):
     return [parsed(text) for text in match.known.arrays if text != own]
 
 
+def _parameters(match):
+    own = text_of(match.place.node)
+    return [parsed(text) for text in match.known.parameters if text != own]
+
+
+def _ratios(match):
+    sizes = [text for text in match.known.parameters if text.rpartition(".")[2] in SIZES]
+    return [parsed(f"{size} / {part}") for size, part in permutations(sizes, 2)]
+
+
 # The expressions that a placeholder of the right pattern stands for, one after another.
-CHOICES = {"AXIS": _axes, "ORDER": _orders, "FLIP": _flips, "OTHER": _others, "ANY": _any}
+CHOICES = {
+    "AXIS": _axes,
+    "ORDER": _orders,
+    "FLIP": _flips,
+    "OTHER": _others,
+    "ANY": _any,
+    "PARAMETER": _parameters,
+    "RATIO": _ratios,
+}
 PLACEHOLDERS = {"A", "B", "C", "D", "FUNCTION", *CONDITIONS, *CHOICES}
 
 

@@ -26,6 +26,12 @@ stands for.  The patterns are Python source with placeholders:
     a whole value that is assigned, returned or passed to a function
 ``TARGET``, ``STORED``
     a target of an assignment: one that had a value before, or any with a floating-point value
+``VALUE``, ``FORMULA``
+    a short expression; a short expression or a number
+``TERMS``
+    a number of terms in a loop, 3 or more
+``RESULT``
+    a whole returned value
 ``STEP``
     a step of a slice, such as the 2 in ``x[::2]``
 ``FUNCTION``, ``REDUCTION``
@@ -34,6 +40,9 @@ stands for.  The patterns are Python source with placeholders:
     in the right pattern: each axis of ``A``, each order of its axes, the reversed window
 ``OTHER``, ``ANY``
     in the right pattern: each array of the same shape, or each array, that can be read there
+``PARAMETER``, ``RATIO``
+    in the right pattern: each argument and attribute that is a number or an array of numbers, each
+    ratio of two of them that count examples
 
 Functions match by their names, as methods or from any module.  Further arguments are kept.
 

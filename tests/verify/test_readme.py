@@ -32,7 +32,7 @@ EXAMPLES = {
     "affine": ("wrong", {"elementwise_factor"}),
     "standardize": ("wrong", {"missing_term"}),
     "linear": ("wrong", {"transposed"}),
-    "log_density": ("wrong", {"edit"}),
+    "log_density": ("wrong", {"missing_term"}),
 }
 PATHS = {path.relative_to(PACKAGE).as_posix() for path in PACKAGE.rglob("*.py")}
 

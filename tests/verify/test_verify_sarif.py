@@ -5,6 +5,7 @@ import json
 import re
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from ibpcl.cli import check as command
@@ -207,20 +208,31 @@ def test_a_mistake_in_a_notebook_names_its_cell(log, returned):
         assert "fixes" not in result
 
 
-def test_a_wrong_distribution_points_to_its_function(log):
+def test_a_wrong_distribution_points_to_its_expression(log):
     text = (
         "import numpy as np\n\n\ndef log_density(x, mu, sigma):\n"
         "    return -0.5 * ((x - mu) / sigma) ** 2 - np.log(sigma) - 0.5 * np.log(2 * np.pi)\n\n\n"
         "def entropy(mu, sigma):\n    return 0.5 * np.log(2 * np.pi * np.e) - np.log(sigma)\n"
     )
     code, made = log(text)
-    places = [
-        result["locations"][0]["physicalLocation"]
-        for result in made["runs"][0]["results"]
-        if result["level"] == "error"
-    ]
+    (wrong,) = (result for result in made["runs"][0]["results"] if result["level"] == "error")
     assert code == 1
-    assert any(place.get("region", {}).get("startLine") == 8 for place in places)
+    assert wrong["locations"][0]["physicalLocation"]["region"]["startLine"] == 9
+    (change,) = wrong["fixes"][0]["artifactChanges"]
+    (part,) = change["replacements"]
+    line = text.splitlines()[part["deletedRegion"]["startLine"] - 1]
+    start, end = (part["deletedRegion"][key] - 1 for key in ("startColumn", "endColumn"))
+    mended = line[:start] + part["insertedContent"]["text"] + line[end:]
+    values = {"np": np, "sigma": 1.7}
+    belongs = 0.5 * np.log(2 * np.pi * np.e) + np.log(1.7)
+    assert eval(mended.removeprefix("    return "), values) == pytest.approx(belongs)
+
+
+def test_an_undecided_distribution_points_to_its_function(log):
+    code, made = log("def log_density(x, alien):\n    return float('nan')\n")
+    (result,) = made["runs"][0]["results"]
+    assert (code, result["level"]) == (3, "warning")
+    assert result["locations"][0]["physicalLocation"]["region"]["startLine"] == 1
 
 
 @pytest.mark.parametrize(

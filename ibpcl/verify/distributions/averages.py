@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ibpcl.verify.distributions.calls import CallError, quiet, real
+from ibpcl.verify.distributions.calls import CallError, one_by_one, quiet, real
 from ibpcl.verify.distributions.noise import LEVELS, quantile_of
 from ibpcl.verify.distributions.quadrature import Support, interval
 
@@ -30,7 +30,6 @@ MOST_LEVELS = {
     (2, True): 4_000_000,
     (2, False): 400_000,
 }
-CHUNK = 200  # single calls between two tests of the time limit
 JUMP = 1e-3  # share of a difference between two nodes that remains where a function jumps
 STEADY = 0.9  # ratio of the values at both ends of the last panel if the integral is infinite
 SETTLED_TAIL = 1e-9  # share of the integral at the end of a panel that does not count
@@ -150,13 +149,10 @@ class Rows:
         names = list(noise)
         calls = list(zip(*(values.tolist() for values in noise.values()), strict=True))
 
-        def some(start):
-            return [
-                self.function(**dict(zip(names, call, strict=True)), **self.options)
-                for call in calls[start : start + CHUNK]
-            ]
+        def call(i):
+            return self.function(**dict(zip(names, calls[i], strict=True)), **self.options)
 
-        results = [each for start in range(0, len(calls), CHUNK) for each in quiet(some, start)]
+        results = one_by_one(call, len(calls))
         try:
             return real(results).reshape(len(results), -1)
         except CallError:  # numbers and arrays of one entry, perhaps
@@ -182,7 +178,7 @@ class Rows:
         raise CallError(f"it returns shape {table.shape} for {size} values of its noise")
 
 
-def average(function, kinds, options):
+def average(function, kinds, options, most=np.inf):
     """Return the mean of a function over one or two noise variables.
 
     Parameters
@@ -193,6 +189,8 @@ def average(function, kinds, options):
         Distribution of each noise argument, a key of the table ``vocabulary.NOISE``.
     options : dict
         Further arguments.
+    most : int
+        Number of levels after which no further panels are cut.
 
     Returns
     -------
@@ -217,7 +215,7 @@ def average(function, kinds, options):
     rule = RULES[len(kinds), rows.takes_arrays]
 
     def may_go_on():
-        return rows.count < rows.most
+        return rows.count < min(rows.most, most)
 
     def over_last(before):
         """Return the integrals over the last variable for levels (d - 1, B) of the others."""

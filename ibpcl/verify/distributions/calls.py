@@ -11,7 +11,9 @@ import numpy as np
 from ibpcl.verify.derivative.clock import TimeUp
 
 ITEM_SECONDS = 12.0  # limit for the check of one function
-NAME_SECONDS = 2.5  # limit for one search for a name, after the verdict
+NAME_SECONDS = 2.0  # limit for one search for a name, after the verdict
+NUMBERS = (float, int, np.float64)
+CHUNK = 200  # single calls between two tests of the time limit
 # Distance of neighbouring points, in units in the last place.
 NEIGHBOURS = 64
 _deadline = contextvars.ContextVar("deadline", default=None)
@@ -114,6 +116,35 @@ def quiet(function, /, *arguments, **options):
         raise CallError(f"it raises {type(error).__name__}: {error}") from error
 
 
+def one_by_one(call, count):
+    """Return the results of many calls, between which the time limit is tested now and then.
+
+    Parameters
+    ----------
+    call : callable
+        ``call(i)`` makes the call with the number ``i``.
+    count : int
+        Number of calls.
+
+    Returns
+    -------
+    results : list
+        One result for each call.
+
+    Raises
+    ------
+    CallError
+        If a call raises.
+    TimeUp
+        If the time of :func:`within` has passed.
+    """
+
+    def some(start):
+        return [call(i) for i in range(start, min(start + CHUNK, count))]
+
+    return [each for start in range(0, count, CHUNK) for each in quiet(some, start)]
+
+
 def real(value):
     """Return a value as an array of floats.
 
@@ -202,8 +233,8 @@ def over(function, x, /, *arguments, **options):
     values : ndarray, shape (M,)
         NaN at points where the function raises.
     """
-    samples = (0, len(x) // 2, len(x) - 1)
-    alone = [_alone(function, x[i], arguments, options) for i in samples]
+    samples = [0, len(x) // 2, len(x) - 1]
+    alone = _at_points(function, x[samples], arguments, options)
     try:
         together = real(first(quiet(function, x, *arguments, **options)))
     except CallError:
@@ -212,7 +243,7 @@ def over(function, x, /, *arguments, **options):
         pairs = zip(samples, alone, strict=True)
         if all(_is_equal(together[i], one, function, x[i], arguments, options) for i, one in pairs):
             return together
-    return np.array([_alone(function, each, arguments, options) for each in x])
+    return _at_points(function, x, arguments, options)
 
 
 def _is_equal(value, alone, function, x, arguments, options):
@@ -225,16 +256,22 @@ def _is_equal(value, alone, function, x, arguments, options):
     if np.isclose(value, alone, rtol=1e-9, atol=1e-300, equal_nan=True):
         return True
     step = NEIGHBOURS * np.spacing(np.abs(np.asarray(x, float)))
-    near = np.array([_alone(function, each, arguments, options) for each in (x - step, x + step)])
+    near = _at_points(function, np.stack([x - step, x + step]), arguments, options)
     with np.errstate(all="ignore"):
         changes = np.abs(near - alone)
         changes = changes[np.isfinite(changes)]
         return len(changes) > 0 and bool(np.abs(value - alone) <= np.max(changes))
 
 
-def _alone(function, x, arguments, options):
-    point = np.asarray(x).item() if np.ndim(x) == 0 else x
-    try:
-        return number(function, point, *arguments, **options)
-    except CallError:
-        return np.nan
+def _at_points(function, x, arguments, options):
+    """Return the values of a function at single points; NaN where it raises."""
+
+    def alone(point):
+        try:
+            value = first(function(point, *arguments, **options))
+            return float(value) if type(value) in NUMBERS else float(real(value).reshape(()))
+        except Exception:  # whatever a user's function raises
+            return np.nan
+
+    points = x.tolist() if x.ndim == 1 else list(x)
+    return np.array(one_by_one(lambda i: alone(points[i]), len(points)))

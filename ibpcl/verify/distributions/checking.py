@@ -13,7 +13,15 @@ import numpy as np
 from ibpcl.verify.derivative.clock import TimeUp
 from ibpcl.verify.distributions import divergences
 from ibpcl.verify.distributions.calls import ITEM_SECONDS, CallError, within
-from ibpcl.verify.distributions.comparing import Outcome, judged, undecided, wrong
+from ibpcl.verify.distributions.comparing import (
+    EXACT,
+    Outcome,
+    judged,
+    passed,
+    undecided,
+    verdict_on,
+    wrong,
+)
 from ibpcl.verify.distributions.laws import PUSHED, judge, law_for
 from ibpcl.verify.distributions.leads import (
     Lead,
@@ -27,9 +35,9 @@ from ibpcl.verify.distributions.model import models_of
 from ibpcl.verify.distributions.parameters import shown, terms_of
 from ibpcl.verify.distributions.quadrature import integrated
 from ibpcl.verify.distributions.reading import group_of
-from ibpcl.verify.distributions.repair import NAMED, changed_sets, fits_of, searching
+from ibpcl.verify.distributions.repair import changed_sets, fits_of, searching
 from ibpcl.verify.distributions.report import ForwardReport, ForwardVerdict
-from ibpcl.verify.distributions.slips import shift
+from ibpcl.verify.distributions.slips import Slip, agree, shift
 from ibpcl.verify.distributions.vocabulary import GRADIENTS, OF_CDF, OF_DENSITY, SIZE
 
 # Functions that follow from the distribution, in the order in which they can lead.
@@ -53,6 +61,8 @@ FOLLOWING = (
     "cross_entropy",
 )
 LEADS = (*OF_DENSITY, "cdf", "quantile", "sample")
+# Functions that others need, which have no verdict of their own.
+HELPERS = ("integrand", "transform", "base", "log_joint", "log_likelihood", "log_prior")
 OF_MODEL = ("log_joint", "log_likelihood", "log_prior", "bound", "log_evidence")
 # Costs of one integral of a density, in expressions that take as long.
 COST = 350
@@ -180,7 +190,7 @@ def check_group(group):
     Returns
     -------
     report : ibpcl.verify.distributions.report.ForwardReport
-        One verdict for each function, and what was seen and not compared.
+        One verdict for each function, and what was seen and skipped, with the reason.
     """
     try:
         with np.errstate(all="ignore"):
@@ -227,6 +237,7 @@ class _Check:
         self.models = models_of(group)
         self.items = []
         self.notes = []
+        self.skipped = dict(group.skipped)  # reasons by name
 
     def report(self):
         """Return the report on the group."""
@@ -249,7 +260,7 @@ class _Check:
                 self.items.append(self._over_models(law, whole, part).named())
         if "log_evidence" in parts and parts["log_evidence"].name not in self._names():
             words = "taken as right: give log_joint too"
-            self.items.append(ForwardVerdict(parts["log_evidence"].name, "ok", words))
+            self.items.append(passed(parts["log_evidence"], words).verdict)
         if not self.items:
             words = "nothing could be compared: give a density, or another function"
             self.items.append(ForwardVerdict(self.group.title, "undecided", words, "undecided"))
@@ -274,7 +285,7 @@ class _Check:
         return [item.name for item in self.items]
 
     def _all_notes(self, model):
-        """Return the notes: parameters, assumptions, and what was seen and not compared."""
+        """Return the notes: parameters, assumptions, and what was seen and skipped."""
         notes = list(dict.fromkeys(self.notes))
         sampler = model.parts.get("sample")
         if sampler is not None and set(sampler.names) <= {*model.sets[0], *SIZE}:
@@ -285,18 +296,25 @@ class _Check:
         if model.sets[0] and not model.is_given and any(map(np.isscalar, model.sets[0].values())):
             first = shown(model.sets[0])
             notes.insert(0, f"parameters were drawn by their names, {first} first")
-        helpers = {"integrand", "transform", "base", "log_joint", "log_likelihood", "log_prior"}
-        parts = self.group.parts.values()
-        silent = [p.name for p in parts if p.name not in self._names() and p.role not in helpers]
-        if "expectation" in self.group.parts and "integrand" not in self.group.parts:
-            name = self.group.parts["expectation"].name
-            silent = [each for each in silent if each != name]
-            if any(role in self.group.parts for role in ("estimator", *GRADIENTS)):
+        parts = self.group.parts
+        taken = set(HELPERS)
+        if "expectation" in parts and "integrand" not in parts:
+            taken.add("expectation")
+            if any(role in parts for role in ("estimator", *GRADIENTS)):
+                name = parts["expectation"].name
                 notes.append(f"{name} was taken as right; with integrand, it is checked")
-        seen = [f"{name} (no density to compare it with)" for name in silent]
-        seen = [each for each in seen if not any(each.split(" ")[0] in note for note in notes)]
-        seen += self.group.skipped
-        return [*notes, *([f"seen, and not compared: {', '.join(seen)}"] if seen else [])]
+        for part in parts.values():
+            if part.role not in taken and not any(part.name in note for note in notes):
+                self.skipped.setdefault(part.name, "there is no density to compare it with")
+        reasons = {}
+        for name, reason in self.skipped.items():
+            if name not in self._names():
+                reasons.setdefault(reason, []).append(name)
+        pairs = reasons.items()
+        seen = [
+            f"seen, and skipped because {reason}: {', '.join(names)}" for reason, names in pairs
+        ]
+        return [*notes, *seen]
 
     def _waits(self, part, parts):
         """Return whether a function is left out because the one that it needs is wrong."""
@@ -306,7 +324,7 @@ class _Check:
         wrongs = [item.name for item in self.items if item.verdict == "wrong"]
         if expectation.name not in wrongs:
             return False
-        self.notes.append(f"not compared, because {expectation.name} is not right: {part.name}")
+        self.skipped[part.name] = f"{expectation.name} is not right"
         return True
 
     def _views(self):
@@ -387,10 +405,13 @@ class _Check:
                 return self._follow_right(first)
         else:
             mended = self._tried(first.lead.model.lead, lambda: _mended(first))
-            slip, known = ((), None) if isinstance(mended, Outcome) else mended
+            slip, known = (None, None) if isinstance(mended, Outcome) else mended
             outcomes = first.outcomes if known is None else self._again(known, followers)
             count = sum(outcome.verdict.verdict == "ok" for outcome in outcomes.values())
-            if first is best or count >= len(best.having("ok")):
+            # a density without a repair outvotes what is right by itself, and does not draw with it
+            agreeing = len([each for each in best.having("ok") if each is not leads[0]])
+            needed = agreeing + (known is None and agreeing > 0)
+            if first is best or count >= needed:
                 return self._follow_mended(first, slip, known, outcomes)
         self._blame(first, best)
         return best.lead.model
@@ -416,7 +437,7 @@ class _Check:
         density = first.lead.model.lead
         agreeing = [part for part in best.having("ok") if part is not density]
         names = ", ".join(part.name for part in agreeing)
-        self.items.append(ForwardVerdict(lead.name, "ok", f"agrees with {names}"))
+        self.items.append(passed(lead, f"agrees with {names}").verdict)
         for part, outcome in best.outcomes.items():
             verdict = outcome.verdict
             if part.role == density.role:
@@ -439,32 +460,26 @@ class _Check:
         self.notes += lead.notes
         confirmed = [each for each, outcome in outcomes.items() if outcome.verdict.verdict == "ok"]
         is_wrong = lead.state == "wrong" or (known is not None and len(confirmed) > 0)
-        words = f"{lead.words}: {slip[1]}" if slip else lead.words
-        if slip and not is_wrong:
-            words = f"{lead.words}; if its support is right: {slip[1]}"
-        kind = (slip[0] if slip else "not_normalized") if is_wrong else "undecided"
         numbers = {"integral": [density.total for density in lead.model.densities]}
-        verdict = "wrong" if is_wrong else "undecided"
-        self.items.append(ForwardVerdict(part.name, verdict, words, kind, numbers))
+        if is_wrong:
+            outcome = wrong(part, lead.words, "not_normalized", numbers, lambda: slip)
+        else:
+            words = f"; if its support is right: {slip.words}" if slip else ""
+            outcome = undecided(part, f"{lead.words}{words}", numbers)
+        self.items.append(outcome.named())
         ones = bool(lead.model.densities) and all(each.is_one for each in lead.model.densities)
         is_known = lead.state == "wrong" or known is not None or ones
-        for outcome in outcomes.values():
-            state = outcome.verdict.verdict
+        wrongs = [each for each, outcome in outcomes.items() if outcome.verdict.verdict == "wrong"]
+        for each, outcome in outcomes.items():
+            if each in wrongs and len(wrongs) > len(confirmed):
+                words = f"it contradicts {part.name} after a repair: {outcome.verdict.words}"
+                outcome = undecided(each, words, outcome.verdict.numbers)
             # what contradicts a guessed support is not wrong
-            if confirmed and (is_known or state == "ok"):
+            if confirmed and (is_known or outcome.verdict.verdict == "ok"):
                 self.items.append(outcome.named())
-        done = self._names()
-        silent = [
-            each.name
-            for each in lead.model.parts.values()
-            if each.role in FOLLOWING
-            and each.name not in done
-            and (each.role != "expectation" or "integrand" in lead.model)
-        ]
-        if silent:
-            self.notes.append(
-                f"not compared, because {part.name} is not right: {', '.join(silent)}"
-            )
+        for each in lead.model.parts.values():
+            if each.role in FOLLOWING:
+                self.skipped.setdefault(each.name, f"{part.name} is not right")
         return known or (lead.model if confirmed else None)
 
     def _again(self, model, parts):
@@ -489,8 +504,8 @@ class _Check:
             mended = self._tried(part, lambda: _contradicted(judgement))
             if not isinstance(mended, Outcome) and mended is not None:
                 fit, known = mended
-                words = f"it {lead.words} but contradicts everything else: {fit.words}"
-                self.items.append(ForwardVerdict(part.name, "wrong", words, fit.kind))
+                words = f"it {lead.words} but contradicts everything else"
+                self.items.append(wrong(part, words, name=lambda: fit.slip).named())
                 outcomes = self._again(known, judgement.outcomes)
                 self.items += [outcome.named() for outcome in outcomes.values()]
                 return known
@@ -504,7 +519,7 @@ class _Check:
                 words = f"it {words}, but {names} contradicts it, and no other function decides"
             kind = {"ok": "ok", "undecided": "undecided"}.get(verdict, "not_increasing")
             numbers = {"integral": [density.total for density in model.densities]}
-            self.items.append(ForwardVerdict(part.name, verdict, words, kind, numbers))
+            self.items.append(verdict_on(part, verdict, words, kind, numbers))
         if is_even:
             self._contradiction(part, rights, wrongs, judgement)
             return model
@@ -520,7 +535,8 @@ class _Check:
             self.items.append(outcome.verdict)
         sides = [", ".join(each.name for each in side) for side in ([part, *rights], wrongs)]
         words = "they contradict each other, so one side is wrong; more functions would decide"
-        self.items.append(ForwardVerdict(" against ".join(sides), "wrong", words, "wrong"))
+        both = part._replace(name=" against ".join(sides))
+        self.items.append(wrong(both, words).verdict)
 
     def _between(self, model, q, p):
         """Judge a divergence between two densities of different families."""
@@ -586,7 +602,7 @@ def _lost_term(model, part, candidate):
 
             densities.append(integrated(log_density, density.support, adapt=False))
         if densities and len(densities) == len(model.sets) and all(d.is_one for d in densities):
-            return (kind, words), model.having(densities=tuple(densities))
+            return Slip(kind, words), model.having(densities=tuple(densities))
     return None
 
 
@@ -600,8 +616,8 @@ def _mended(judgement):
 
     Returns
     -------
-    slip : (str, str) or tuple
-        Kind and words; empty without a name.
+    slip : ibpcl.verify.distributions.slips.Slip or None
+        None without a name.
     model : Model or None
         The repaired density, if the repair is unique.
     """
@@ -610,7 +626,7 @@ def _mended(judgement):
     part = model.lead
     candidate = lead.candidate
     if candidate is None:
-        return (), None
+        return None, None
     exchanged = None if model.densities else _at_other_parameters(model, part)
     if exchanged is not None:
         return exchanged
@@ -621,22 +637,36 @@ def _mended(judgement):
             return lost
     totals = np.log([density.total for density in model.densities]) if known else None
     constant = shift(totals, terms_of(model.sets)) if known else None
+    if constant is not None and not judgement.having("wrong"):
+        return _without_constant(model, constant), model
     support = candidate.at(model.sets[0])
     wider = [each for each in lead.plausible if _is_wider(each.at(model.sets[0]), support)]
     tried = [candidate] if constant is not None else [*wider, candidate]
     fits = next(
         filter(None, (_density_fits(judgement, each, constant is not None) for each in tried)), ()
     )
+    lacks = f"the log density is {constant.words}" if constant is not None else ""
     if fits:
-        fit, mended = fits
-        words = f"the log density is {constant.words}: {fit.words}" if constant else fit.words
-        return (fit.kind if fit.kind in NAMED else "edit", words), mended
+        slip, mended = fits[0].slip, fits[1]
+        return slip._replace(words=f"{lacks}: {slip.words}" if lacks else slip.words), mended
     if constant is not None:
-        return (
-            "missing_term",
-            f"the log density is {constant.words}, a normalizing constant",
-        ), None
-    return (), None
+        return Slip("missing_term", f"{lacks}, a normalizing constant"), None
+    return None, None
+
+
+def _without_constant(model, constant):
+    """Return the slip of a density that is right up to a normalizing constant."""
+    words = f"the log density is {constant.words}, a normalizing constant"
+    part = model.lead
+    found = law_for(model, part).residual(model, part)
+
+    def is_right(function):
+        return agree(found.values(function), found.right, atol=EXACT)
+
+    fits = fits_of(part.function, found.values, is_right, likely=constant.kind)
+    if not fits:
+        return Slip("missing_term", words)
+    return fits[0].slip._replace(kind="missing_term", words=f"{words}: {fits[0].slip.words}")
 
 
 def _at_other_parameters(model, part):
@@ -694,7 +724,7 @@ def _repairs(judgement, candidate, accepts, most=1):
     rough = any(density.is_rough for density in model.densities)
 
     def mended(function, sets=model.sets):
-        found = densities_of(model, part, candidate, rough, function, sets)
+        found = densities_of(model, part, candidate, rough, function, sets, 1.0)
         return known_as(model.having(sets=sets), part, candidate, found, function)
 
     def is_right(function):

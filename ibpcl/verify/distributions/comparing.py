@@ -1,10 +1,13 @@
 """The comparison of a function's values with right ones: the verdict first, its name later."""
 
+import ast
 import contextlib
 from typing import NamedTuple
 
 import numpy as np
 
+from ibpcl.codeview.location import NOWHERE, defined
+from ibpcl.codeview.syntax import Code
 from ibpcl.verify.distributions.repair import name_of_values
 from ibpcl.verify.distributions.report import ForwardVerdict
 from ibpcl.verify.distributions.slips import RTOL, agree
@@ -39,6 +42,8 @@ class Outcome(NamedTuple):
         if slip is not None:
             verdict.words = f"{slip.words} ({verdict.words})"
             verdict.kind = slip.kind
+            verdict.where = slip.where or verdict.where
+            verdict.repair = slip.repair
         return verdict
 
 
@@ -100,6 +105,50 @@ class Comparison(NamedTuple):
     numbers: dict = {}  # noqa: RUF012
 
 
+def verdict_on(part, verdict, words, kind="ok", numbers=None):
+    """Return the verdict on a function, with the place of its definition.
+
+    Parameters
+    ----------
+    part : ibpcl.verify.distributions.reading.Part
+        The function.
+    verdict, words, kind : str
+        As in :class:`~ibpcl.verify.distributions.report.ForwardVerdict`.
+    numbers : dict, optional
+        The numbers behind it.
+
+    Returns
+    -------
+    verdict : ibpcl.verify.distributions.report.ForwardVerdict
+        The verdict.
+    """
+    return ForwardVerdict(part.name, verdict, words, kind, numbers or {}, place_of(part.function))
+
+
+def place_of(function):
+    """Return the place of a mistake in a function: its only statement, or its definition.
+
+    Parameters
+    ----------
+    function : callable or None
+        The function.
+
+    Returns
+    -------
+    where : ibpcl.codeview.location.Location
+        False without source.
+    """
+    if function is None:
+        return NOWHERE
+    try:
+        code = Code(function)
+    except (OSError, SyntaxError, TypeError, ValueError):
+        return defined(function)
+    body = code.trees[code.name].body
+    body = body[1:] if ast.get_docstring(code.trees[code.name]) is not None else body
+    return code.location(body[0]) if len(body) == 1 else defined(function)
+
+
 def undecided(part, words, numbers=None):
     """Return the outcome of a comparison that decides nothing.
 
@@ -117,7 +166,23 @@ def undecided(part, words, numbers=None):
     outcome : Outcome
         Without a search.
     """
-    return Outcome(ForwardVerdict(part.name, "undecided", words, "undecided", numbers or {}))
+    return Outcome(verdict_on(part, "undecided", words, "undecided", numbers))
+
+
+def passed(part, words, numbers=None):
+    """Return the outcome of a comparison that a function passes.
+
+    Parameters
+    ----------
+    part, words, numbers
+        As in :func:`undecided`.
+
+    Returns
+    -------
+    outcome : Outcome
+        The verdict "ok".
+    """
+    return Outcome(verdict_on(part, "ok", words, "ok", numbers))
 
 
 def wrong(part, words, kind="wrong", numbers=None, name=None):
@@ -141,7 +206,7 @@ def wrong(part, words, kind="wrong", numbers=None, name=None):
     outcome : Outcome
         The verdict "wrong".
     """
-    return Outcome(ForwardVerdict(part.name, "wrong", words, kind, numbers or {}), name)
+    return Outcome(verdict_on(part, "wrong", words, kind, numbers), name)
 
 
 def judged(part, comparison):
@@ -179,10 +244,10 @@ def judged(part, comparison):
             return undecided(part, words, numbers)
         sets = "" if len(c.sets) == 1 else f" at {len(c.sets)} sets of parameters"
         words = f"agrees with {c.witness} to {max(worst, 1e-16):.0e}{sets}"
-        return Outcome(ForwardVerdict(part.name, "ok", words, "ok", numbers))
+        return passed(part, words, numbers)
     for words, other in c.either.items():
         if agree(given, other, c.rtol, allowed):
-            return Outcome(ForwardVerdict(part.name, "ok", words, "ok", numbers))
+            return passed(part, words, numbers)
     others = {slip: each for slip, each in c.others.items() if np.all(np.isfinite(each))}
 
     def name():

@@ -158,7 +158,11 @@ def compared(model, part):
         raise CallError("without a density it cannot be compared: give log_density")
     if part.owner is not None and len(part.names) == 1 and part.names[0] in ANOTHER:
         return _of_objects(model, part)
-    first, second = sides_of(part.names, model.parameters)
+    if part.owner is not None and not part.names:
+        first = {name: name for name in model.parameters}
+        second = {}
+    else:
+        first, second = sides_of(part.names, model.parameters)
     names = [*first.values(), *second.values()]
     like = {name: parameter for side in (first, second) for parameter, name in side.items()}
     shapes = {name: "vector" for name in names if np.ndim(model.sets[0].get(like[name], 0))}
@@ -215,7 +219,9 @@ def _of_objects(model, part):
     def values_of(function=None, changed=None):
         found = []
         sets = list(changed or model.sets)
-        for values, other in zip(sets, [*sets[1:], sets[0]], strict=True):
+        # of the first set alone, the other object is the same as before
+        rotated = [*sets[1:], sets[0]] if len(sets) == len(others) else others
+        for values, other in zip(sets, rotated, strict=False):
             called = model.callable_of(part, values, function)
             found.append(number(called, model.made(part, other)))
         return np.array(found)

@@ -11,6 +11,7 @@ import numpy as np
 from ibpcl.verify.distributions import noise as noises
 from ibpcl.verify.distributions.averages import average
 from ibpcl.verify.distributions.calls import CallError, real
+from ibpcl.verify.distributions.quadrature import STANDARD_ERRORS
 
 MANY = 1_200_000  # draws over all sets of parameters, of a sampler that returns many at once
 ENOUGH = 600_000  # draws that show a shift or a scale that is off by one per cent
@@ -21,7 +22,6 @@ STATES = 30  # most likely integers whose probabilities are compared
 POLYNOMIALS = 4
 KNOTS = 400  # order statistics at which a distribution function is evaluated
 PROJECTIONS = 6  # random directions of a vector whose moments are compared
-STANDARD_ERRORS = 5  # largest distance of a mean of draws that counts as right
 
 
 class Distance(NamedTuple):

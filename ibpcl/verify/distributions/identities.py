@@ -73,8 +73,9 @@ def check_identity(left, right, inputs=None, *, name="", rtol=1e-6):
         return ForwardVerdict(label, "ok", words)
 
     def values_of(function=None, changed=None):
-        found = [_outcome(function or left, point).ravel() for point in changed or every]
-        return np.concatenate(found)[finite]
+        points = changed or every
+        found = np.concatenate([_outcome(function or left, point).ravel() for point in points])
+        return found[finite[: len(found)]]
 
     function = left if hasattr(left, "__code__") else None
     part = Part(label, "identity", function, tuple(every[0]))

@@ -14,17 +14,17 @@ from ibpcl.verify.distributions.comparing import (
     EXACT,
     LOOSE,
     Comparison,
-    Outcome,
     judged,
+    passed,
     undecided,
     wrong,
 )
 from ibpcl.verify.distributions.noise import LEVELS, draws_of, noise_of
 from ibpcl.verify.distributions.parameters import shown, terms_of
-from ibpcl.verify.distributions.quadrature import Support, integrated
+from ibpcl.verify.distributions.quadrature import Support, integrated, of_draws
 from ibpcl.verify.distributions.repair import fits_of, of_parameters, of_result
-from ibpcl.verify.distributions.report import ForwardVerdict
 from ibpcl.verify.distributions.slips import Slip, agree
+from ibpcl.verify.distributions.supports import LINES
 from ibpcl.verify.distributions.vocabulary import GRADIENTS, OF_CDF, OF_DENSITY, OF_QUANTILE, OF_TWO
 
 # Levels of a discrete quantile function: beside those of the distribution function, and not in
@@ -33,6 +33,7 @@ BESIDE = 1e-6
 EDGE = 1e-3
 OF_DRAWS = ("mean", "variance", "std")
 SAMPLES = 1_000_000  # draws that replace a missing density
+OUTSIDE = (0.3, 1.2)  # distances from a support at which a distribution function is tried
 FINE = 401  # points around the highest node among which the mode is
 RANDOM_BOUND = 3.5  # a bound that draws exceeds the log evidence by more with probability exp(-3.5)
 
@@ -175,11 +176,23 @@ IN_PLACE_OF = {
         "the variance, not the standard deviation": lambda d: _variance(d)[0],
         "the root of the second moment": lambda d: np.sqrt(_second(d)[0]),
     },
+    "mode": {
+        "the mean": lambda d: _mean(d)[0],
+        "the median": lambda d: float(d.points_at([0.5])[0]),
+        "the variance": lambda d: _variance(d)[0],
+    },
+    "median": {
+        "the mean": lambda d: _mean(d)[0],
+        "the mode": lambda d: float(d.nodes.x[np.argmax(d.log_p)]),
+    },
     "entropy": {
         "the entropy of log x: the mean of log x is missing": lambda d: (
             divergences.entropy(d)[0] - _log(d)[0]
         ),
         "the exponential of the entropy": lambda d: np.exp(divergences.entropy(d)[0]),
+        "the entropy of a normal distribution of the same variance": lambda d: (
+            0.5 * np.log(2 * np.pi * np.e * _variance(d)[0])
+        ),
     },
 }
 
@@ -193,15 +206,11 @@ def _moment(model, part):
     if not np.any(there):
         if np.all(~np.isfinite(model.numbers(part))):
             words = f"the {part.role} does not exist, and it says so"
-            return Outcome(ForwardVerdict(part.name, "ok", words))
+            return passed(part, words)
         return undecided(part, f"the {part.role} does not exist, or its integral does not converge")
     sets = tuple(values for values, keep in zip(model.sets, there, strict=True) if keep)
     densities = [density for density, keep in zip(model.densities, there, strict=True) if keep]
-    with np.errstate(all="ignore"):
-        others = {
-            Slip("other_quantity", words): np.array([of(density) for density in densities])
-            for words, of in IN_PLACE_OF.get(part.role, {}).items()
-        }
+    others = _others(part.role, densities, lambda density, value: value)
     right = found[there, 0]
     either = {"it is the kurtosis, not the excess": right + 3} if part.role == "kurtosis" else {}
     error = found[there, 1] + (LOOSE * (1 + np.abs(right)) if model.is_rough else 0.0)
@@ -209,6 +218,15 @@ def _moment(model, part):
     return Comparison(
         values, right, error, sets, others=others, either=either, terms=terms_of(sets)
     )
+
+
+def _others(role, densities, seen):
+    """Return what stands in place of other quantities, as a law sees it, by slip."""
+    with np.errstate(all="ignore"):
+        return {
+            Slip("other_quantity", words): np.array([seen(d, of(d)) for d in densities])
+            for words, of in IN_PLACE_OF.get(role, {}).items()
+        }
 
 
 def _numbers(model, part, sets):
@@ -251,31 +269,15 @@ def _moment_of_draws(model, part):
     """Compare a moment with that of the draws of a sampler, which is taken as right."""
     sampler = model.parts["sample"]
     noise = noise_of(sampler, model.sets[0])
-    right = []
-    error = []
-    scale = []
-    for values in model.sets:
-        x = draws_of(model, sampler, noise, values, size=SAMPLES)
-        squares = (x - np.mean(x)) ** 2
-        variance = float(np.mean(squares))
-        of_mean, of_variance = (np.std(each) / np.sqrt(len(x)) for each in (x, squares))
-        deviation = np.sqrt(variance)
-        found = {
-            "mean": (np.mean(x), of_mean, deviation),
-            "variance": (variance, of_variance, 0.0),
-            "std": (deviation, of_variance / (2 * deviation + 1e-300), 0.0),
-        }
-        right.append(found[part.role][0])
-        error.append(draws.STANDARD_ERRORS * found[part.role][1])
-        scale.append(found[part.role][2])
-    return Comparison(
-        _numbers(model, part, model.sets),
-        np.array(right),
-        np.array(error),
-        model.sets,
-        witness=f"the draws of {sampler.name}, which were taken as right,",
-        scale=np.array(scale),
-    )
+    sets = model.sets
+    drawn = [of_draws(draws_of(model, sampler, noise, each, size=SAMPLES)) for each in sets]
+    found = _moment(model.having(densities=tuple(drawn)), part)
+    if not isinstance(found, Comparison):
+        return found
+    witness = f"the draws of {sampler.name}, which were taken as right,"
+    # a mean of 0 has the scale of the draws
+    spread = [_std(density)[0] for density in drawn] if part.role == "mean" else 0.0
+    return found._replace(witness=witness, scale=np.array(spread))
 
 
 def _mode(model, part):
@@ -296,7 +298,9 @@ def _mode(model, part):
         found = [d.log_at(np.array([m]))[0] for d, m in zip(model.densities, modes, strict=False)]
         return np.minimum(found, right)
 
-    return Comparison(values_of, right, EXACT, model.sets, witness="the maximum of the density")
+    others = _others("mode", model.densities, lambda d, mode: d.log_at(np.array([mode]))[0])
+    witness = "the maximum of the density"
+    return Comparison(values_of, right, EXACT, model.sets, others=others, witness=witness)
 
 
 def _median(model, part):
@@ -310,7 +314,9 @@ def _median(model, part):
 
     right = np.full(len(model.sets), 0.5)
     error = model.densities[0].tolerance
-    return Comparison(values_of, right, error, model.sets, witness="one half of the probability")
+    others = _others("median", model.densities, lambda d, median: d.cdf(np.array([median]))[0])
+    witness = "one half of the probability"
+    return Comparison(values_of, right, error, model.sets, others=others, witness=witness)
 
 
 class OfCdf(NamedTuple):
@@ -344,7 +350,13 @@ FORMS = {
 def _of_cdf(model, part):
     """Compare a distribution function, or a function of it, with the integral of the density."""
     form = FORMS[part.role]
-    xs = [density.points_at(LEVELS) for density in model.densities]
+    inside = [density.points_at(LEVELS) for density in model.densities]
+    outside = [
+        _without_mass(model, part, density, values)
+        for density, values in zip(model.densities, model.sets, strict=True)
+    ]
+    xs = [np.sort(np.concatenate(each)) for each in zip(inside, outside, strict=True)]
+    beyond = np.concatenate([np.isin(x, far) for x, far in zip(xs, outside, strict=True)])
     pairs = list(zip(model.densities, xs, strict=True))
     shares = np.concatenate([density.cdf(x) for density, x in pairs])
     densities = np.concatenate([np.exp(density.log_at(x)) for density, x in pairs])
@@ -360,11 +372,35 @@ def _of_cdf(model, part):
     }
 
     def values_of(function=None, sets=None):
-        return model.values_over(part, xs, function, sets)[there]
+        found = model.values_over(part, xs, function, sets)
+        return found[there[: len(found)]]
+
+    beyond = beyond[there]
+
+    def first():
+        wrongs = ~np.isclose(values_of(), right[there], 0, 10 * np.max(allowed[there]))
+        words = "its values outside the support are wrong: 0 belongs below it, and 1 above it"
+        return Slip("outside_support", words) if np.all(beyond[wrongs]) else None
 
     return Comparison(
-        values_of, right[there], allowed[there], model.sets, others=others, witness=form.words
+        values_of,
+        right[there],
+        allowed[there],
+        model.sets,
+        others=others,
+        witness=form.words,
+        first=first,
     )
+
+
+def _without_mass(model, part, density, values):
+    """Return points outside the support at which the density is 0 and a function has a value."""
+    far = np.concatenate([density.outside(gap) for gap in OUTSIDE])
+    if not len(far) or density.support.discrete:  # factorials have poles at negative integers
+        return np.empty(0)
+    with np.errstate(all="ignore"):
+        zero = np.isneginf(np.asarray(density.log_density(far), float))
+    return far[zero & np.isfinite(model.values_at(part, far, values))]
 
 
 def _density_values(model, part):
@@ -471,7 +507,7 @@ def _sampler(model, part):
                 "u or eps, as an argument, or a generator and a size"
             )
             return undecided(part, words, numbers)
-        return Outcome(ForwardVerdict(part.name, "ok", words, "ok", numbers))
+        return passed(part, words, numbers)
 
     def is_right(function=None, sets=None, change=None):
         return all(each.ok for each in distances(draws.SCREENED, function, sets, change))
@@ -493,7 +529,7 @@ def _sampler(model, part):
             is_right,
             cost=_cost(noise, model),
         )
-        return Slip(fits[0].kind, fits[0].words) if fits else None
+        return fits[0].slip if fits else None
 
     words = f"{bad[0].words} at {shown(model.sets[found.index(bad[0])])}"
     return wrong(part, words, bad[0].kind, numbers, name)
@@ -502,7 +538,7 @@ def _sampler(model, part):
 def _cost(noise, model):
     """Return the cost of one try of a changed sampler, in expressions."""
     if not noise.is_single:
-        return 1_500
+        return 500
     if model.is_discrete:
         return 600
     return 800 if model.is_rough else 150
@@ -550,7 +586,7 @@ def _joints(model):
         supports = [density.support for density in model.densities]
         pairs = zip(model.sets, supports, strict=True)
         return [integrated(log_joint(model, values), support) for values, support in pairs]
-    for ends in ((-np.inf, np.inf), (0, np.inf), (0, 1)):
+    for ends in LINES[:3]:
         joints = [integrated(log_joint(model, values), Support(*ends)) for values in model.sets]
         if all(joint.holes == 0 and joint.is_sharp for joint in joints):
             break
@@ -658,7 +694,7 @@ def _bound(model, part):
         return wrong(part, "it is not finite", "non_finite", numbers)
     if np.all(over <= EXACT * (1 + np.abs(evidence))):
         words = f"below the log evidence at {len(given)} points, by {-over.max():.3g} at least"
-        return Outcome(ForwardVerdict(part.name, "ok", words, "ok", numbers))
+        return passed(part, words, numbers)
     if _draws(part) and not np.all(over > RANDOM_BOUND):
         return undecided(part, f"{above}, but it draws random numbers", numbers)
     return wrong(part, above, "not_a_bound", numbers)

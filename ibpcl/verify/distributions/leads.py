@@ -4,7 +4,6 @@ A density is integrated over its support.  A support that is not given is guesse
 which the integral is 1.
 """
 
-import re
 from typing import NamedTuple
 
 import numpy as np
@@ -12,40 +11,20 @@ import numpy as np
 from ibpcl.verify.derivative.differences import richardson
 from ibpcl.verify.distributions import parameters as sets_of
 from ibpcl.verify.distributions.averages import average
-from ibpcl.verify.distributions.calls import CallError, names_of, quiet, real
+from ibpcl.verify.distributions.calls import CallError, quiet, real
 from ibpcl.verify.distributions.model import MOST_DIMENSIONS, Model
 from ibpcl.verify.distributions.noise import DRAWS, LEVELS, called, draws_of, noise_of, quantile_of
 from ibpcl.verify.distributions.quadrature import (
     DIFFERENCES,
-    Support,
     integrated,
     integrated_quantile,
     of_masses,
 )
-from ibpcl.verify.distributions.vocabulary import (
-    ENDS,
-    FAMILIES,
-    LOCATIONS,
-    ORDERED,
-    OTHER_FAMILIES,
-    SCALES,
-)
+from ibpcl.verify.distributions.supports import Candidate, beyond, candidates, inside
 
-INF = np.inf
-# Supports that are tried without another hint.
-LINES = (
-    (-INF, INF),
-    (0, INF),
-    (0, 1),
-    (-1, 1),
-    (-np.pi, np.pi),
-    (0, 2 * np.pi),
-    (1, INF),
-    (-INF, 0),
-)
-COUNTS = ((0, INF), (1, INF), (0, 1), (-1, 1), (-INF, INF))
-COUNTED = ("k", "n", "count")  # variables that are often integers
 MOST_HOLES = 0.25  # share of a support in which a density may be NaN
+PROBES = 16  # points of a support at which a density of a vector is tried first
+SHARP = 2  # quality of an integral with a small error
 MOST_PLAUSIBLE = 2  # supports over which a repair is searched beside the best one
 FAR = 1e8  # where a distribution function is at the end of an infinite support
 FURTHER = 30  # integers beside those that were drawn
@@ -53,24 +32,6 @@ MOST_STATES = 200
 MASS_ERROR = 1e-7
 MISSED = 0.05  # mass of narrow modes that two rules of integration may not see differently
 CLIPPED = 1e-3  # largest error of an integral that a clipped argument explains
-
-
-class Candidate(NamedTuple):
-    """A possible support.
-
-    Attributes
-    ----------
-    at : callable
-        Maps a set of parameters to a :class:`ibpcl.verify.distributions.quadrature.Support`.
-    depends : bool
-        Whether it depends on the parameters.
-    is_known : bool
-        Whether the file gives it, or the name of the family.
-    """
-
-    at: object
-    depends: bool = False
-    is_known: bool = False
 
 
 class Lead(NamedTuple):
@@ -100,6 +61,36 @@ class Lead(NamedTuple):
     plausible: tuple = ()
 
 
+class Rank(NamedTuple):
+    """What speaks for a support over which the integral of a density is not 1.
+
+    Attributes
+    ----------
+    some : int
+        Number of sets of parameters at which it is 1, if there are several.
+    is_natural : bool
+        Whether the support is discrete if the first one is.
+    ends : bool
+        Whether the density is defined inside, and NaN or 0 outside of finite ends.
+    is_fixed : bool
+        Whether the support does not depend on parameters.
+    quality : int
+        2 for an integral with a small error, 1 for a finite one.
+    holes : float
+        Minus the share of the support in which the density is NaN.
+    is_whole : bool
+        Whether the support has no ends.
+    """
+
+    some: int
+    is_natural: bool
+    ends: bool
+    is_fixed: bool
+    quality: int
+    holes: float
+    is_whole: bool
+
+
 def by_density(models, part):
     """Return the distribution of a density, for the likeliest parameters and support.
 
@@ -127,12 +118,14 @@ def by_density(models, part):
             found, rank = _over_supports(model, part)
         except CallError as error:
             found = Lead(model, "open", str(error))
-            rank = ()
-        everywhere = model.dimension > 1 and found.state != "right" and rank[-1:] == (True,)
-        if found.state == "right" or everywhere:
+            rank = None
+        # a vector: other domains of its parameters would take too long
+        is_sharp = model.dimension > 1 and rank is not None and rank.quality == SHARP
+        if found.state == "right" or is_sharp:
             return found
-        if best is None or rank[:4] > best[1][:4]:
-            best = (found, rank)
+        key = rank[:5] if rank is not None else ()
+        if best is None or key > best[1]:
+            best = (found, key)
     return best[0]
 
 
@@ -144,8 +137,11 @@ def _over_supports(model, part):
     plausible = []
     tried = candidates(model, part)
     for candidate in tried:
+        if model.dimension > 1 and not _is_defined(model, part, candidate):
+            continue
         try:
-            densities = densities_of(model, part, candidate, rough is None)
+            target = 1.0 if candidate.depends else None  # there are many of these
+            densities = densities_of(model, part, candidate, rough is None, target=target)
         except (CallError, KeyError, IndexError):
             continue
         discrete = densities[0].support.discrete
@@ -168,30 +164,40 @@ def _over_supports(model, part):
         some = sum(ones) if sum(ones) > 1 else 0
         if missing == 0 and discrete == natural and not candidate.depends:
             plausible.append(candidate)
-        whole = not np.any(np.isfinite(candidate.at(model.sets[0])[:2]))
-        quality = 2 * sharp + good
-        rank = (
+        bounded = bool(np.any(np.isfinite(candidate.at(model.sets[0])[:2])))
+        rank = Rank(
             some,
             discrete == natural,
+            bounded and not discrete and missing == 0 and _end_by_themselves(densities),
             not candidate.depends,
-            quality,
+            SHARP if sharp else int(good),
             -round(missing, 2),
-            whole,
+            not bounded,
         )
         if best is None or rank > best[0]:
             best = (rank, candidate, densities)
-        if model.dimension > 1 and good and whole and missing == 0:
+        if model.dimension > 1 and not bounded and good and missing == 0:
             break  # finite everywhere: no other support in several dimensions
     if rough is not None:
-        return _right(model, part, *rough), (INF,)
+        return _right(model, part, *rough), None
     if best is None:
         raise CallError("it can't be evaluated over any support: give support = (low, high)")
     rank, candidate, densities = best
+    if model.dimension == 1:
+        densities = densities_of(model, part, candidate)
     found = _not_one(known_as(model, part, candidate, densities), part, candidate)
     return found._replace(plausible=tuple(plausible[:MOST_PLAUSIBLE])), rank
 
 
-def densities_of(model, part, candidate, adapt=True, function=None, sets=None):
+def _is_defined(model, part, candidate):
+    """Return whether a density of a vector is defined at most of a few points of a support."""
+    rng = np.random.default_rng(0)
+    x = inside(candidate.at(model.sets[0]), rng.normal(size=(PROBES, model.dimension)))
+    found = model.values_at(part, x, model.sets[0])
+    return bool(np.mean(np.isnan(found)) <= MOST_HOLES)
+
+
+def densities_of(model, part, candidate, adapt=True, function=None, sets=None, target=None):
     """Return a density over a support at all sets of parameters.
 
     Parameters
@@ -208,6 +214,8 @@ def densities_of(model, part, candidate, adapt=True, function=None, sets=None):
         Changed version of the density.
     sets : sequence of dict, optional
         Sets of parameters; by default those of the model.
+    target : float, optional
+        Expected integral, as in :func:`ibpcl.verify.distributions.quadrature.integrated`.
 
     Returns
     -------
@@ -221,6 +229,7 @@ def densities_of(model, part, candidate, adapt=True, function=None, sets=None):
             model.dimension,
             adapt,
             [value for value in values.values() if np.ndim(value) == 0],
+            target,
         )
         for values in sets or model.sets
     )
@@ -313,7 +322,7 @@ def _not_one(model, part, candidate):
         return lead("open", f"{plain}, but another rule gives {_digits(other)}", bare)
     if gaps[at] <= CLIPPED and all(_is_clipped(density) for density in densities):
         return lead("open", f"{plain}: its argument is clipped")
-    if candidate.is_known or _ends_by_itself(model) or _is_confirmed(model):
+    if candidate.is_known or _end_by_themselves(densities) or _is_confirmed(model):
         return lead("wrong", plain)
     return lead(
         "open", f"{plain}, nor over another support that was tried: give support = (low, high)"
@@ -347,31 +356,21 @@ def _unmeasured(model, part, support):
     return f"its integral over {support} is infinite {where}: look for a sign"
 
 
-def _outside(density, gap):
-    """Return points outside the finite ends of a support; the next integers of a discrete one."""
-    support = density.support
-    ends = [(end, sign) for end, sign in ((support.low, -1), (support.high, 1)) if np.isfinite(end)]
-    steps = [1 if support.discrete else gap * (1 + abs(end)) for end, _ in ends]
-    return np.array([end + sign * step for (end, sign), step in zip(ends, steps, strict=True)])
-
-
 def _is_clipped(density):
     """Return whether a density is constant outside its support, as if its argument were clipped."""
-    near = np.asarray(density.log_density(_outside(density, 0.5)), float)
-    far = np.asarray(density.log_density(_outside(density, 1.5)), float)
+    near = np.asarray(density.log_density(density.outside(0.5)), float)
+    far = np.asarray(density.log_density(density.outside(1.5)), float)
     return len(near) > 0 and bool(np.all(np.isfinite(near)) and np.allclose(near, far))
 
 
-def _ends_by_itself(model):
-    """Return whether a density is NaN or 0 outside of its guessed support."""
-    for density in model.densities:
+def _end_by_themselves(densities):
+    """Return whether densities are NaN or 0 outside of their guessed supports."""
+    for density in densities:
         support = density.support
         if density.dimension > 1:
-            x = np.full((1, density.dimension), -0.3)  # outside of all but the whole space
-            if np.isfinite(support.low) and np.isfinite(density.log_density(x)[0]):
-                return False
-            continue
-        x = np.concatenate([_outside(density, 0.7), _outside(density, 1e-3)])
+            x = beyond(support, density.dimension)
+        else:
+            x = np.concatenate([density.outside(0.7), density.outside(1e-3)])
         if len(x) and np.any(np.isfinite(np.asarray(density.log_density(x), float))):
             return False
     return True
@@ -389,6 +388,9 @@ def _is_confirmed(model):
                 _ends(model, model.parts["cdf"], values, support), [0, 1]
             ):
                 continue
+            is_share = support.simplex and "mean" in model
+            if is_share and np.isclose(np.sum(model.array(model.parts["mean"], values)), 1):
+                continue
             if "sample" not in model:
                 return False
             part = model.parts["sample"]
@@ -398,138 +400,9 @@ def _is_confirmed(model):
             return False
         if not np.all((draws >= support.low) & (draws <= support.high)):
             return False
+        if support.simplex and not np.allclose(np.sum(draws, axis=-1), 1):
+            return False
     return True
-
-
-def candidates(model, part):
-    """Return the supports that are tried for a density or a distribution function.
-
-    Parameters
-    ----------
-    model : ibpcl.verify.distributions.model.Model
-        The model.
-    part : ibpcl.verify.distributions.reading.Part
-        The leading function.
-
-    Returns
-    -------
-    candidates : list of Candidate
-        A given support is the only one, read as an interval and as integers if both are possible.
-    """
-    given = model.values.get("support")
-    only_integers = model.is_discrete or part.role in ("mass", "log_mass")
-    if given is not None:
-        return _given(model, given, only_integers)
-    if model.dimension > 1:
-        found = [Support(-INF, INF), Support(0, INF), Support(0, 1)]
-        x = model.sets[0].get(part.variable)
-        is_share = x is not None and np.isclose(np.sum(x), 1)
-        found.insert(0 if is_share else 1, Support(0, 1, False, True))
-        return [_fixed(each, is_share and each.simplex) for each in found]
-    named = _named(model, part)
-    if named and (only_integers or part.variable in COUNTED):
-        return named
-    lines, counts = _of_parameters(model)
-    lines = [*(_fixed(Support(*ends)) for ends in LINES), *lines]
-    counts = [*(_fixed(Support(*ends, True)) for ends in COUNTS), *counts]
-    ordered = any(low in model.parameters and high in model.parameters for low, high in ORDERED)
-    if ordered:  # an interval between two parameters comes first
-        lines.insert(0, lines.pop(len(LINES)))
-        counts.insert(0, counts.pop(len(COUNTS)))
-    if only_integers:
-        return counts
-    return [*counts, *lines] if part.variable in COUNTED else [*lines, *counts]
-
-
-def _fixed(support, is_known=False):
-    return Candidate(lambda values: support, False, is_known)
-
-
-def _named(model, part):
-    """Return the support of a family of integers that the name of the group or function says."""
-    words = f"{model.title} {part.name}".lower()
-    if re.search(OTHER_FAMILIES, words):
-        return []
-    for family, (low, high) in FAMILIES.items():
-        if family in words and (high != "n" or high in model.parameters):
-
-            def at(values, low=low, high=high):
-                return Support(low, values["n"] if high == "n" else float(high), True)
-
-            return [Candidate(at, high == "n", True)]
-    return []
-
-
-def _of_parameters(model):
-    """Return supports that depend on parameters: intervals, and sets of integers."""
-    lines = []
-    counts = []
-    values = model.sets[0]
-    names = [name for name in model.parameters if np.ndim(values.get(name, 0)) == 0]
-
-    def add(low, high, integers=False):
-        lines.append(Candidate(lambda v: Support(low(v), high(v)), True))
-        if integers:
-            counts.append(Candidate(lambda v: Support(low(v), high(v), True), True))
-
-    for low, high in ORDERED:
-        if low in names and high in names:
-            add(lambda v, a=low: v[a], lambda v, b=high: v[b], True)
-    for name in names:
-        kind = sets_of.domain(name)
-        if kind == "count":
-            for first in (0, 1):
-                counts.append(Candidate(lambda v, a=name, i=first: Support(i, v[a], True), True))
-        elif kind in ("positive", "real"):
-            if name in (*ENDS, *LOCATIONS[:2]):
-                add(lambda v, a=name: v[a], lambda v: INF)
-            if kind == "positive":
-                add(lambda v: 0, lambda v, a=name: v[a])
-                add(lambda v, a=name: -v[a], lambda v, a=name: v[a])
-    for a in LOCATIONS:
-        for b in SCALES:
-            if a in names and b in names:
-                add(lambda v, a=a: v[a], lambda v, a=a, b=b: v[a] + v[b])
-                for times in (1, np.pi):
-                    add(
-                        lambda v, a=a, b=b, t=times: v[a] - t * v[b],
-                        lambda v, a=a, b=b, t=times: v[a] + t * v[b],
-                    )
-    return lines, counts
-
-
-def _given(model, given, only_integers):
-    """Return the candidates for a support of the file."""
-    if callable(given) and not isinstance(given, (tuple, list)):
-        names = names_of(given)
-
-        def at(values):
-            return _read(quiet(given, **{name: values[name] for name in names}), only_integers)
-
-        at(model.sets[0])
-        return [Candidate(at, True, True)]
-    read = _read(given, only_integers)
-    found = [_fixed(read, True)]
-    integers = isinstance(given, (tuple, list)) and all(
-        isinstance(i, (int, np.integer)) for i in given
-    )
-    if integers and not read.discrete and model.dimension == 1:
-        found.append(_fixed(read._replace(discrete=True), True))
-    return found
-
-
-def _read(given, only_integers):
-    """Return a support: (low, high), a sequence of integers, or a range."""
-    if isinstance(given, Support):
-        return given
-    if isinstance(given, range):
-        return Support(given.start, given.stop - 1, True)
-    values = list(given)
-    if len(values) > 2:
-        return Support(min(values), max(values), True)
-    if len(values) != 2 or not values[0] < values[1]:
-        raise CallError(f"support must be (low, high) with low < high, got {given!r}")
-    return Support(float(values[0]), float(values[1]), bool(only_integers))
 
 
 def _is_supported(model, candidate, densities):
@@ -541,7 +414,7 @@ def _is_supported(model, candidate, densities):
         return True
     for density, values in zip(densities, model.sets, strict=True):
         with np.errstate(all="ignore"):
-            outside = np.exp(np.asarray(density.log_density(_outside(density, 1e-3)), float))
+            outside = np.exp(np.asarray(density.log_density(density.outside(1e-3)), float))
             top = np.exp(np.nanmax(density.log_p))
         if np.all(~np.isfinite(outside) | (outside < 1e-3 * top)):
             continue

@@ -4,7 +4,9 @@ A model is decided once and never changed.  What was guessed is marked, so that 
 verdict open but never make a function wrong.
 """
 
+import contextlib
 import inspect
+import re
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -12,7 +14,7 @@ import numpy as np
 from ibpcl.verify.distributions import parameters as sets_of
 from ibpcl.verify.distributions.calls import CallError, names_of, number, over, quiet, real
 from ibpcl.verify.distributions.reading import Part
-from ibpcl.verify.distributions.vocabulary import OF_DENSITY, VARIABLES
+from ibpcl.verify.distributions.vocabulary import OF_CDF, OF_DENSITY, OF_QUANTILE
 
 # The first of these roles in a group determines the parameters.
 LEADING = (
@@ -35,6 +37,9 @@ LEADING = (
     "variance",
     "entropy",
 )
+# Functions that only a random variable with one coordinate has.
+OF_NUMBERS = (*OF_CDF, *OF_QUANTILE, "median", "skewness", "kurtosis")
+FEW_SETS = 2  # sets of parameters of a vector, whose integrals take long
 MOST_INTEGER = 1e9  # integers that are passed as such
 MOST_DIMENSIONS = 3  # that are integrated
 
@@ -215,15 +220,23 @@ class Model:
         values : ndarray, shape (M,)
             NaN where the function raises.
         """
-        x = np.asarray(x)
+        return self._over_points(part, values, function)(x)
+
+    def _over_points(self, part, values, function=None):
+        """Return a function of points (M,) or (M, d) that returns values (M,)."""
         called = self.callable_of(part, values, function)
         options = self.options(part, values)
-        found = over(called, x, **options)
-        bad = np.isnan(found)
-        if np.any(bad) and x.ndim == 1 and np.all((x == np.round(x)) & (np.abs(x) < MOST_INTEGER)):
-            # an index, or a factorial
-            found[bad] = over(called, x[bad].astype(int), **options)
-        return found
+
+        def over_points(x):
+            x = np.asarray(x)
+            found = over(called, x, **options)
+            bad = np.isnan(found)
+            whole = x.ndim == 1 and np.all((x == np.round(x)) & (np.abs(x) < MOST_INTEGER))
+            if np.any(bad) and whole:  # an index, or a factorial
+                found[bad] = over(called, x[bad].astype(int), **options)
+            return found
+
+        return over_points
 
     def values_over(self, part, grids, function=None, sets=None):
         """Return the values of a function of the random variable at all sets, one after another.
@@ -265,8 +278,10 @@ class Model:
             Maps points (M,) or (M, d) to values (M,).
         """
 
+        over_points = self._over_points(part, values, function)
+
         def log_density(x):
-            found = self.values_at(part, x, values, function)
+            found = over_points(x)
             with np.errstate(all="ignore"):
                 return found if part.role.startswith("log") else np.log(found)
 
@@ -346,7 +361,9 @@ def models_of(group):
     for instead in sets_of.OTHER_DOMAINS:
         sets = sets_of.draw([*names, *further], instead=instead, shapes=shapes)
         if all(str(sets) != str(model.sets) for model in found):
-            found += [plain.having(sets=sets, dimension=size) for size in _dimensions(plain, sets)]
+            for size in _dimensions(plain, sets):
+                chosen = sets if size == 1 else sets[:FEW_SETS]
+                found.append(plain.having(sets=chosen, dimension=size))
     return found
 
 
@@ -396,14 +413,16 @@ def _optional(part):
 
 def _source_of(group):
     """Return the source of the functions of a group and their classes; empty without source."""
-    found = []
-    for part in group.parts.values():
-        for function in (part.owner, part.function):
-            try:
-                found.append(inspect.getsource(function) if function is not None else "")
-            except (OSError, TypeError):
-                continue
-    return "\n".join(dict.fromkeys(found))
+    every = (each for part in group.parts.values() for each in (part.owner, part.function))
+    return "\n".join(dict.fromkeys(map(_source, every)))
+
+
+def _source(function):
+    """Return the source of a function or class; empty without source."""
+    try:
+        return inspect.getsource(function) if function is not None else ""
+    except (OSError, TypeError):
+        return ""
 
 
 def _dimensions(model, sets):
@@ -415,15 +434,37 @@ def _dimensions(model, sets):
     given = values.get(part.variable)
     if given is not None:
         return [int(np.size(given)) if np.ndim(given) else 1]
+    shown = _shown_size(model, values)
+    if shown and _takes(model, part, values, shown):
+        return [shown]
     sizes = {np.shape(value)[-1] for value in values.values() if np.ndim(value)}
-    found = []
-    for size in sorted(sizes):
-        try:
-            called = model.callable_of(part, values)
-            value = quiet(called, np.full(size, 0.3), **model.options(part, values))
-        except CallError:
-            continue
-        if np.ndim(value) == 0 and size > 1:
-            found.append(size)
+    sizes |= _subscripts(part)
     # a mixture takes one number, and has an array of weights
-    return [*found, 1] if part.variable in VARIABLES or not found else found
+    return [size for size in (1, *sorted(sizes - {1})) if _takes(model, part, values, size)] or [1]
+
+
+def _shown_size(model, values):
+    """Return the dimension that other functions show; 0 if none does."""
+    if any(role in model for role in OF_NUMBERS):
+        return 1
+    for role in ("mean", "mode", "std"):
+        if role in model:
+            with contextlib.suppress(CallError, KeyError):
+                return model.array(model.parts[role], values).size
+    return 0
+
+
+def _subscripts(part):
+    """Return the number of coordinates of a variable of which the code reads single ones."""
+    found = re.findall(rf"\b{part.variable}\[(\d)\]", _source(part.function))
+    return {1 + max(map(int, found))} if found else set()
+
+
+def _takes(model, part, values, size):
+    """Return whether a density maps a number, or a vector of some size, to one number."""
+    try:
+        called = model.callable_of(part, values)
+        x = 0.3 if size == 1 else np.full(size, 0.3)
+        return np.ndim(quiet(called, x, **model.options(part, values))) == 0
+    except CallError:
+        return False

@@ -6,12 +6,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ibpcl.verify.distributions.calls import CallError, quiet, real
+from ibpcl.verify.distributions.calls import CallError, one_by_one, quiet, real
 from ibpcl.verify.distributions.vocabulary import GENERATOR, NOISE, SIZE
 
 DRAWS = 20_000
 FEW = 4_000  # number of draws if each one needs a separate call
-CHUNK = 20  # single calls between two tests of the time limit
 LEVELS = np.array([0.013, 0.09, 0.21, 0.34, 0.47, 0.58, 0.72, 0.86, 0.97])
 
 
@@ -169,7 +168,7 @@ def draws_of(model, part, noise, values, function=None, size=DRAWS):
     try:
         if noise.size:
             return _shaped(quiet(sampler, **options, **{noise.size: size}), size)
-        return real(np.array(_repeated(sampler, options, min(size, FEW))))
+        return real(np.array(one_by_one(lambda i: sampler(**options), min(size, FEW))))
     finally:
         np.random.set_state(of_numpy)  # noqa: NPY002
         random.setstate(of_python)
@@ -202,27 +201,19 @@ def called(sampler, arrays, options):
     def alone(i):
         row = {name: array[i] for name, array in arrays.items()}
         row = {name: float(each) if np.ndim(each) == 0 else each for name, each in row.items()}
-        return quiet(sampler, **row, **options)
+        return sampler(**row, **options)
 
     try:
         result = real(quiet(sampler, **arrays, **options))
         vectors = next(iter(arrays.values())).ndim > 1
         fits = result.ndim > 0 and len(result) == size
-        if fits and (not vectors or np.allclose(result[-1], alone(size - 1), equal_nan=True)):
+        if fits and (
+            not vectors or np.allclose(result[-1], quiet(alone, size - 1), equal_nan=True)
+        ):
             return result
     except CallError:
         pass
-    return real(np.array([alone(i) for i in range(min(size, FEW))]))
-
-
-def _repeated(sampler, options, size):
-    """Return the results of many equal calls; the time limit is tested between a few of them."""
-
-    def some(count):
-        return [sampler(**options) for _ in range(count)]
-
-    steps = range(0, size, CHUNK)
-    return [draw for at in steps for draw in quiet(some, min(CHUNK, size - at))]
+    return real(np.array(one_by_one(alone, min(size, FEW))))
 
 
 def _shaped(result, size):

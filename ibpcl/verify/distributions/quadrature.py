@@ -15,8 +15,9 @@ import numpy as np
 
 from ibpcl.verify.derivative.differences import richardson
 
-REACH = 3.6  # of the transformed variable; beyond it weights underflow
-STEPS = {1: 240, 2: 48, 3: 16}  # of the transformed variable, on either side of 0, by dimension
+REACH = 3.6  # of the transformed variable, which maps to 1e-25 or 1e12 of the scale
+WIDE = 4.4  # the same for heavy tails and for poles in one dimension: 1e-28 to 1e28 of the scale
+STEPS = {1: 300, 2: 48, 3: 16}  # of the transformed variable, on either side of 0, by dimension
 MOST_TERMS = {1: 5_000, 2: 60, 3: 16}  # of a sum, by dimension
 FEW_TERMS = 150  # terms of an infinite sum at first
 MANY_TERMS = 2000  # terms of an infinite sum whose last terms are not negligible
@@ -31,6 +32,7 @@ PANEL = 40  # steps of an integral between two points
 # A relative error of the integral between these two indicates a kink.
 SMOOTH = 1e-8
 ROUGH = 1.0
+FAR_OFF = 20.0  # errors by which an integral clearly differs from another value
 # Largest step, relative to the width of a point, and one tableau of three differences.
 DIFFERENCES = {"h": 1e-3, "levels": 3, "restarts": 1, "noise": 0.0}
 QUANTILE_STEPS = 120  # of the levels of a quantile function, on either side of the middle
@@ -39,6 +41,7 @@ BISECTIONS = 60
 TRUSTED = 1e-6  # relative error of an expectation that counts as converged
 # The same in several dimensions: half of an axis is coarse, and the error about the square of this.
 TRUSTED_ON_GRIDS = 0.02
+STANDARD_ERRORS = 5  # largest distance of a mean of draws that counts as right
 SCANS = (4_001, 80_001)  # points of the plain rule that repeats an integral
 SCANNED = 36.0  # reach of its transformed variable
 
@@ -54,14 +57,19 @@ class Support(NamedTuple):
         True if only integers have mass.
     simplex : bool
         True if the coordinates are shares that sum to 1.
+    axes : tuple of (float, float)
+        Ends in each dimension, if they differ.
     """
 
     low: float
     high: float
     discrete: bool = False
     simplex: bool = False
+    axes: tuple = ()
 
     def __str__(self):
+        if self.axes:
+            return " x ".join(str(Support(*ends)) for ends in self.axes)
         ends = f"{self.low:g}, {self.high:g}"
         if self.simplex:
             return "the simplex"
@@ -168,15 +176,18 @@ def nodes_of(support, center=0.0, scale=1.0, dimension=1, terms=MANY_TERMS):
         half = np.ones(len(x), bool)
         if axes == 1:
             return Nodes(x, weights, half, 1, support.high == np.inf)
-    elif axes > 1 and support.low == -np.inf and support.high == np.inf:
-        x, weights, half = _line(center, scale, STEPS[axes])
-    else:
-        x, weights, half = interval(support, center, scale, STEPS[axes])
+    elif axes == 1:
+        x, weights, half = interval(support, center, scale, STEPS[axes], WIDE)
     if dimension == 1:
         return Nodes(x, weights, half)
-    x = _grid(x, axes)
-    weights = _grid(weights, axes).prod(axis=1)
-    half = _grid(half, axes).all(axis=1)
+    if axes > 1 and not support.discrete:
+        each = [Support(*ends) for ends in support.axes] or [support] * axes
+        rules = [_of_axis(side, center, scale, STEPS[axes]) for side in each]
+        x, weights, half = (_grid(columns) for columns in zip(*rules, strict=True))
+    else:
+        x, weights, half = (_grid([column] * axes) for column in (x, weights, half))
+    weights = weights.prod(axis=1)
+    half = half.all(axis=1)
     if not support.simplex:
         return Nodes(x, weights, half, axes)
     # stick breaking: each coordinate is a share of what the earlier ones have left
@@ -186,10 +197,16 @@ def nodes_of(support, center=0.0, scale=1.0, dimension=1, terms=MANY_TERMS):
     return Nodes(shares, weights * before.prod(axis=1), half, axes)
 
 
-def _grid(axis, dimension):
-    """Return all combinations of the entries of an axis, shape (M, dimension)."""
-    axes = np.meshgrid(*[axis] * dimension, indexing="ij")
-    return np.stack(axes, axis=-1).reshape(-1, dimension)
+def _grid(axes):
+    """Return all combinations of the entries of several axes, shape (M, len(axes))."""
+    return np.stack(np.meshgrid(*axes, indexing="ij"), axis=-1).reshape(-1, len(axes))
+
+
+def _of_axis(support, center, scale, steps):
+    """Return the nodes of one axis of a grid."""
+    if support.low == -np.inf and support.high == np.inf:
+        return _line(center, scale, steps)
+    return interval(support, center, scale, steps)
 
 
 def _line(center, scale, steps):
@@ -210,7 +227,7 @@ def _integers(support, center, reach):
     return np.arange(low, min(high, low + MOST_TERMS[1]) + 1)
 
 
-def interval(support, center, scale, steps):
+def interval(support, center, scale, steps, reach=REACH):
     """Return the nodes of the double-exponential rule on an interval.
 
     Parameters
@@ -221,6 +238,8 @@ def interval(support, center, scale, steps):
         Where an infinite support has its mass.
     steps : int
         Number of nodes on either side of the middle.
+    reach : float
+        Largest value of the transformed variable.
 
     Returns
     -------
@@ -229,7 +248,7 @@ def interval(support, center, scale, steps):
     half : ndarray of bool, shape (M,)
         Marks every second node.
     """
-    t = np.linspace(-REACH, REACH, 2 * steps + 1)
+    t = np.linspace(-reach, reach, 2 * steps + 1)
     half = np.arange(len(t)) % 2 == (steps % 2)
     x, slope = _mapped(support, center, scale, np.pi * np.sinh(t))
     with np.errstate(all="ignore"):
@@ -354,6 +373,8 @@ class Density(NamedTuple):
         Location and width of the mass.
     known_cdf : callable or None
         Distribution function, if the density was derived from it.
+    is_drawn : bool
+        Whether the nodes are draws, so that expectations have standard errors.
     """
 
     log_density: object
@@ -366,6 +387,7 @@ class Density(NamedTuple):
     center: float
     scale: float
     known_cdf: object = None
+    is_drawn: bool = False
 
     @property
     def dimension(self):
@@ -451,6 +473,8 @@ class Density(NamedTuple):
         heavy = p * self.nodes.weights
         parts = np.where(~np.isfinite(parts) & (np.abs(heavy) < TAIL * np.max(heavy)), 0.0, parts)
         value, error = self.nodes.integral(parts)
+        if self.is_drawn:
+            return value, STANDARD_ERRORS * float(np.std(values)) / np.sqrt(len(self.log_p))
         trusted = TRUSTED if self.nodes.axes == 1 else TRUSTED_ON_GRIDS
         if not np.isfinite(value) or error > trusted * (1 + abs(value)):
             return np.nan, np.inf
@@ -519,6 +543,26 @@ class Density(NamedTuple):
         at = np.searchsorted(share / share[-1], levels)
         return x[order][np.unique(np.minimum(at, len(share) - 1))]
 
+    def outside(self, gap):
+        """Return a point beyond each finite end of the support.
+
+        Parameters
+        ----------
+        gap : float
+            Distance from the end, relative to 1 + the absolute value of the end.
+
+        Returns
+        -------
+        x : ndarray, shape (at most 2,)
+            The next integers of a discrete support.
+        """
+        ends = ((self.support.low, -1), (self.support.high, 1))
+        step = 0.0 if self.support.discrete else gap
+        far = 1.0 if self.support.discrete else gap
+        return np.array(
+            [end + sign * (far + step * abs(end)) for end, sign in ends if np.isfinite(end)]
+        )
+
     def _between(self, a, b):
         """Return the mass between two points."""
         if not b > a:
@@ -529,8 +573,8 @@ class Density(NamedTuple):
             with np.errstate(all="ignore"):
                 return np.exp(self.log_density(x))
 
-        steps = STEPS[1] if not np.isfinite(a) else PANEL
-        x, weights, half = interval(part, self.center, self.scale, steps)
+        steps, reach = (PANEL, REACH) if np.isfinite(a) else (STEPS[1], WIDE)
+        x, weights, half = interval(part, self.center, self.scale, steps, reach)
         values = density(x) * weights
         total = float(np.nansum(values))
         if abs(total - 2 * float(np.nansum(values[half]))) > SMOOTH * total:
@@ -567,7 +611,7 @@ class Density(NamedTuple):
         return total
 
 
-def integrated(log_density, support, dimension=1, adapt=True, hints=()):
+def integrated(log_density, support, dimension=1, adapt=True, hints=(), target=None):
     """Integrate a density over a support.
 
     Parameters
@@ -582,6 +626,8 @@ def integrated(log_density, support, dimension=1, adapt=True, hints=()):
         Whether to integrate a density with kinks, jumps or far modes panel by panel.
     hints : sequence of float
         Possible locations of the mass, such as a location parameter.
+    target : float, optional
+        An integral that clearly differs from it is left as it is.
 
     Returns
     -------
@@ -619,6 +665,7 @@ def integrated(log_density, support, dimension=1, adapt=True, hints=()):
     with np.errstate(all="ignore"):
         total, error = nodes.integral(np.exp(log_p))
     rough = SMOOTH * total < error < ROUGH * total
+    rough &= target is None or abs(total - target) < FAR_OFF * error
     if adapt and rough and dimension == 1 and not support.discrete:
         nodes, error = adapted(lambda x: np.exp(values(x)), support, center, scale)
         raw = values(nodes.x)
@@ -714,6 +761,26 @@ def of_masses(x, masses):
     nodes = Nodes(x, np.ones(len(x)), np.ones(len(x), bool))
     support = Support(float(x[0]), float(x[-1]), True)
     return Density(log_density, support, nodes, log_p, log_p, total, abs(total - 1), 0.0, 1.0)
+
+
+def of_draws(x):
+    """Return the distribution of draws, each with the same probability.
+
+    Parameters
+    ----------
+    x : ndarray, shape (M,)
+        The draws.
+
+    Returns
+    -------
+    density : Density
+        Its expectations are means, with several standard errors as their errors.
+    """
+    size = len(x)
+    nodes = Nodes(x, np.full(size, 1 / size), np.ones(size, bool))
+    log_p = np.zeros(size)
+    line = Support(-np.inf, np.inf)
+    return Density(None, line, nodes, log_p, log_p, 1.0, 0.0, 0.0, 1.0, is_drawn=True)
 
 
 def _has_tail(log_p):

@@ -116,14 +116,14 @@ class Group:
         Functions by role; of two with one role, the last one in the file.
     values : dict of str to object
         Values of the file: ``support``, ``parameters``, and ``inputs`` from ``check_inputs``.
-    skipped : tuple of str
-        Functions that are not compared, each with the reason.
+    skipped : dict of str to str
+        Functions that are not compared, with the reasons.
     """
 
     title: str
     parts: dict = field(default_factory=dict)
     values: dict = field(default_factory=dict)
-    skipped: tuple = ()
+    skipped: dict = field(default_factory=dict)
 
     @property
     def names(self):
@@ -333,7 +333,7 @@ def _of_class(name, kind):
     """Return the group of the methods and properties of a class."""
     parts = {}
     values = {}
-    skipped = []
+    skipped = {}
     methods = _defined_in(kind)
     for key, value in methods.items():
         role = OF_NAME.get(plain_name(key), "")
@@ -343,7 +343,7 @@ def _of_class(name, kind):
             values[role] = value
         elif role and role not in ("support", "parameters"):
             if not inspect.isfunction(function):
-                skipped.append(f"{name}.{key} (not a plain method)")
+                skipped[f"{name}.{key}"] = "it is not a plain method"
             elif not _is_abstract(function):
                 parts[role] = part_of(f"{name}.{key}", role, function, kind)
     if "fit" in methods and set(parts) <= {"transform", "inverse"}:  # a scaler, PCA
@@ -352,7 +352,7 @@ def _of_class(name, kind):
         arguments_of(kind)
     except CallError:
         parts = {}
-    return _settled(Group(name, parts, values, tuple(skipped)))
+    return _settled(Group(name, parts, values, skipped))
 
 
 def _defined_in(kind):
@@ -454,7 +454,7 @@ def _of_scipy(title, name, kind, maker, is_made):
     values = {"support": _signed(support, [*needed, *shapes])} if known else {}
     base = [key for key in methods if hasattr(kind.__base__, key) and not key.startswith("__")]
     other = [key for key in base if key not in OF_SCIPY and key not in SILENT]
-    return Group(title, parts, values, tuple(f"{name}.{key} (no law for it)" for key in other))
+    return Group(title, parts, values, {f"{name}.{key}": "there is no law for it" for key in other})
 
 
 def _required(kind):

@@ -1,12 +1,12 @@
 """Names for mistakes: the one small change after which all values are right.
 
 A search starts after the verdict, and has its own time limit.  It can add a name to a verdict, but
-never changes one.  The changes are those of the editor of gradients, and those of :data:`REPAIRS`.
+never changes one.  The changes are those of :mod:`ibpcl.codeview`, with the rows of
+:data:`REPAIRS` beside its table.
 """
 
 import ast
 import contextlib
-import copy
 import signal
 import threading
 from itertools import combinations, islice, permutations
@@ -14,19 +14,15 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ibpcl.codeview.edits import edits_of
-from ibpcl.codeview.rewrite import Edit, Slot, in_place, replaced
-from ibpcl.codeview.search import affordable
-from ibpcl.codeview.syntax import Code, Recording, executed_by, name_of, parsed
+from ibpcl.codeview.edits import Everything, edits_of
+from ibpcl.codeview.search import affordable, search
+from ibpcl.codeview.syntax import Code, Recording, executed_by
 from ibpcl.verify.derivative.clock import TimeUp
 from ibpcl.verify.distributions.calls import NAME_SECONDS, CallError, within
 from ibpcl.verify.distributions.slips import INSTEAD, SCALE, Slip, agree, explain
 
 SECONDS = 0.55  # about, for one function; estimated from the number of expressions that it runs
-LONGEST = 40  # characters of an expression that is changed as a whole
 EXACT = 1e-6  # error of a right value
-# Parameters whose ratio scales a minibatch.
-SIZES = ("N", "n", "batch", "batch_size", "size", "B", "M", "m", "total", "n_batch", "n_total")
 # Functions that are often confused with each other in formulas.
 CONFUSED = (
     "log log2 log10 log1p",
@@ -43,9 +39,8 @@ CONFUSED = (
     "expit logit",
     "triu tril",
 )
-# Usual slips: rank, kind, wrong pattern, right pattern, reason.  A, B and C are any expressions,
-# VALUE a short one, FORMULA the same or a number; PARAMETER is each argument, SIZE and BATCH are
-# two that count examples; TERMS is a number of terms, NUMBER a constant, RETURNED the result.
+# Usual slips beside those of ibpcl.codeview.slips, whose placeholders stand in the patterns: rank,
+# kind, wrong pattern, right pattern, reason.
 REPAIRS = (
     (1, "complement", "1 - A", "A", "one minus `{A}` is not meant"),
     (3, "edit", "A ** B", "B ** A", "base and exponent are exchanged"),
@@ -58,7 +53,24 @@ REPAIRS = (
     (3.5, "edit", "A * B", "A - B", "this must be a difference"),
     (3.5, "edit", "A + B", "A * B", "this must be a product"),
     (3.5, "edit", "A - B", "A * B", "this must be a product"),
-    (2, "edit", "cumsum(A)", "np.flip(np.cumsum(np.flip(A)))", "it must run from the end"),
+    *(
+        (3, "edit", wrong, right, "brackets are missing")
+        for sign in "+-"
+        for wrong, right in (
+            (f"A * B {sign} C", f"A * (B {sign} C)"),
+            (f"A / B {sign} C", f"A / (B {sign} C)"),
+            (f"A / B * C {sign} D", f"A / (B * (C {sign} D))"),
+        )
+    ),
+    (2.5, "edit", "A / B * C", "A / (B * C)", "brackets are missing"),
+    (
+        2,
+        "edit",
+        "sum(A)",
+        "np.logaddexp.reduce(A)",
+        "`logsumexp` is meant, not a sum of logarithms",
+    ),
+    (3, "edit", "where(A, B, 0)", "where(A, B, -np.inf)", "the logarithm of 0 is minus infinity"),
     (2, "edit", "cumprod(A)", "np.flip(np.cumprod(np.flip(A)))", "it must run from the end"),
     (2, "edit", "flip(A)", "A", "it must not be reversed"),
     *(
@@ -80,8 +92,8 @@ REPAIRS = (
     (4, "sign", "VALUE", "-VALUE", "the sign is wrong"),
     (3.4, "constant_factor", "VALUE", "0.5 * VALUE", "a factor 1/2 is missing"),
     (3.4, "constant_factor", "VALUE", "2 * VALUE", "a factor 2 is missing"),
-    (3.3, "factor", "FORMULA", "FORMULA / PARAMETER", "a divisor is missing, `{PARAMETER}`"),
-    (3.3, "factor", "FORMULA", "FORMULA * PARAMETER", "a factor is missing, `{PARAMETER}`"),
+    (3.3, "edit", "FORMULA", "FORMULA / PARAMETER", "a divisor is missing, `{PARAMETER}`"),
+    (3.3, "edit", "FORMULA", "FORMULA * PARAMETER", "a factor is missing, `{PARAMETER}`"),
     (5.5, "edit", "FORMULA", "FORMULA ** PARAMETER", "the exponent `{PARAMETER}` is missing"),
     *(
         (
@@ -93,13 +105,7 @@ REPAIRS = (
         )
         for term in ("- PARAMETER", "+ PARAMETER", "- PARAMETER ** 2", "- np.log(1 - PARAMETER)")
     ),
-    (
-        5.2,
-        "factor",
-        "FORMULA",
-        "FORMULA * SIZE / BATCH",
-        "a factor is missing, `* {SIZE} / {BATCH}`",
-    ),
+    (5.2, "edit", "FORMULA", "FORMULA * RATIO", "a factor is missing, `{RATIO}`"),
     *(
         (4, "constant_factor", "NUMBER", right, "the number {NUMBER} is wrong")
         for right in ("np.pi", "2 * np.pi", "np.sqrt(2 * np.pi)", "np.e")
@@ -108,8 +114,8 @@ REPAIRS = (
         (
             4.5,
             kind,
-            "RETURNED",
-            f"RETURNED {term}",
+            "RESULT",
+            f"RESULT {term}",
             f"a term is missing, `{term}`".replace("PARAMETER", "{PARAMETER}"),
         )
         for value in ("np.log(PARAMETER)", "PARAMETER", "PARAMETER ** 2", "np.log(1 - PARAMETER)")
@@ -118,39 +124,33 @@ REPAIRS = (
     *(
         (
             4.5,
-            "factor",
-            "RETURNED",
-            f"RETURNED {term}",
+            "edit",
+            "RESULT",
+            f"RESULT {term}",
             f"a factor is missing, `{term}`".replace("PARAMETER", "{PARAMETER}"),
         )
         for term in ("* PARAMETER", "/ PARAMETER", "/ PARAMETER ** 2", "* PARAMETER ** 2")
     ),
 )
-ANY = ("A", "B", "C")
-PLACEHOLDERS = (
-    *ANY,
-    "VALUE",
-    "FORMULA",
-    "NUMBER",
-    "TERMS",
-    "RETURNED",
-    "PARAMETER",
-    "SIZE",
-    "BATCH",
-)
-# Kinds of edits that a verdict keeps; all others become "edit".
-NAMED = (
-    "truncated",
-    "sign",
-    "complement",
-    "exchanged",
-    "parameter_scale",
-    "constant_factor",
-    "other_scale",
-    "missing_term",
-)
-# Kinds of slips that state an amount; the place in the source is named as well.
-AMOUNTS = ("sign", "constant_factor", "missing_term", "extra_term", "factor")
+# Kinds of edits that a verdict keeps, by their names here; all others become "edit".
+KINDS = {
+    "swapped": "exchanged",
+    **{
+        kind: kind
+        for kind in (
+            "truncated",
+            "sign",
+            "complement",
+            "parameter_scale",
+            "constant_factor",
+            "other_scale",
+            "missing_term",
+            "extra_term",
+        )
+    },
+}
+EARLIER = 3.0  # by which the rank of a likely edit is smaller
+RANKS = {"swapped": 1}  # parameters are exchanged more often than arrays of a gradient
 
 
 class Fit(NamedTuple):
@@ -158,59 +158,36 @@ class Fit(NamedTuple):
 
     Attributes
     ----------
-    kind : str
-        Kind of the mistake.
-    words : str
-        Description of the change, with the line.
+    slip : ibpcl.verify.distributions.slips.Slip
+        The mistake, with its place and the text that repairs it.
     function : callable
         Changed function.
     """
 
-    kind: str
-    words: str
+    slip: Slip
     function: object
-
-
-class _Everything:
-    """Filter of edits that allows all of them: only the values of a forward function are known."""
-
-    linear = True
-
-    def allow(self, edit):
-        return True
-
-    def suspect(self, node):
-        return True
 
 
 @contextlib.contextmanager
 def _interrupted(seconds):
-    """Raise :class:`TimeUp` after some seconds, also in a loop that calls nothing.
+    """Raise :class:`TimeUp` after some processor time, also in a loop that calls nothing.
 
-    A limit from outside continues afterwards.  Other threads, and Windows, have no such signal.
+    A busy machine changes no result.  Other threads, and Windows, have no such signal.
     """
-    if (
-        not hasattr(signal, "setitimer")
-        or threading.current_thread() is not threading.main_thread()
-    ):
+    if not hasattr(signal, "setitimer") or threading.current_thread() != threading.main_thread():
         yield
         return
 
     def interrupt(number, frame):
         raise TimeUp(seconds)
 
-    handler = signal.getsignal(signal.SIGALRM)
-    left, again = signal.getitimer(signal.ITIMER_REAL)
-    signal.signal(signal.SIGALRM, interrupt)
-    start = min(seconds, left) if left else seconds
-    signal.setitimer(signal.ITIMER_REAL, start)
+    handler = signal.signal(signal.SIGPROF, interrupt)
+    left, _ = signal.setitimer(signal.ITIMER_PROF, seconds)
     try:
         yield
     finally:
-        used = start - signal.setitimer(signal.ITIMER_REAL, 0)[0]
-        signal.signal(signal.SIGALRM, handler)
-        if left:
-            signal.setitimer(signal.ITIMER_REAL, max(left - used, 1e-3), again)
+        signal.setitimer(signal.ITIMER_PROF, left)  # a limit from outside continues
+        signal.signal(signal.SIGPROF, handler)
 
 
 @contextlib.contextmanager
@@ -220,7 +197,7 @@ def searching():
         yield
 
 
-def fits_of(function, run, is_right, most=1, cost=0):
+def fits_of(function, run, is_right, most=1, cost=0, likely=""):
     """Return the changes of a function that make all of its values right, the simplest first.
 
     Parameters
@@ -235,6 +212,8 @@ def fits_of(function, run, is_right, most=1, cost=0):
         The search ends after this number of changes.
     cost : int
         Duration of one call of ``is_right``, in number of expressions that take as long.
+    likely : str
+        Kind of changes that are tried early.
 
     Returns
     -------
@@ -242,31 +221,38 @@ def fits_of(function, run, is_right, most=1, cost=0):
         By rank.
     """
     found = []
+
+    def reached(edit, changed):
+        if _is_right(is_right, changed):
+            kind = KINDS.get(edit.kind, "edit")
+            slip = Slip(kind, edit.words(), code.location(edit.node), code.repair(edit))
+            found.append(Fit(slip, changed))
+        return len(found) == most
+
     with searching():
         try:
             code = Code(function, executed_by(lambda: run(function)))
             recording = Recording(code, run)
         except Exception:  # no source, or the function raises
             return found
-        with np.errstate(all="ignore"):
-            edits = [*_of_formulas(code), *edits_of(code, recording, _Everything())]
-        edits.sort(key=lambda edit: edit.rank)
-        seen = set()
-        for edit in edits[: affordable(SECONDS, recording.executed + cost)]:
-            undo = edit.swap()
-            text = "".join(map(ast.dump, code.trees.values()))
-            made = None
-            if text not in seen:
-                with contextlib.suppress(SyntaxError, ValueError, TypeError, RecursionError):
-                    made = code.compile()
-            undo.swap()
-            seen.add(text)
-            if made is not None and _is_right(is_right, made):
-                kind = edit.kind if edit.kind in NAMED else "edit"
-                found.append(Fit(kind, f"{code.location(edit.node)}: {edit.words()}", made))
-                if len(found) == most:
-                    break
+        edits = _in_order(edits_of(code, recording, Everything(), REPAIRS), likely)
+        left = affordable(SECONDS, recording.executed + cost)
+        search(code, edits[:left], reached, lambda edit: False)
     return found
+
+
+def _in_order(edits, likely):
+    """Return edits in the order of their ranks, without those that make an earlier change again."""
+
+    def rank(edit):
+        return RANKS.get(edit.kind, edit.rank) - EARLIER * (edit.kind == likely)
+
+    edits = sorted(edits, key=rank)
+    changes = {}
+    for edit in edits:
+        puts = [(id(parent), *place, ast.dump(new)) for parent, *place, new in edit.puts]
+        changes.setdefault(str(puts), edit)
+    return list(changes.values())
 
 
 def _is_right(is_right, function):
@@ -276,142 +262,6 @@ def _is_right(is_right, function):
             return is_right(function)
     except Exception:  # whatever a changed function raises
         return False
-
-
-def _of_formulas(code):
-    """Yield the edits of the table, and parameters that are exchanged."""
-    rows = [(*row[:2], *map(parsed, row[2:4]), row[4]) for row in REPAIRS]
-    for key, tree in code.trees.items():
-        names = [argument.arg for argument in tree.args.args if argument.arg != "self"]
-        own = [place for place in code.places if place.function == key]
-        for place in own:
-            if place.inside in ("formula", "range"):
-                yield from _by_rows(rows, place, names)
-        for node in ast.walk(tree):
-            if isinstance(node, ast.Return) and not isinstance(node.value, (ast.Tuple, type(None))):
-                slot = Slot(node.value, node, "value", None)
-                yield from _by_rows([row for row in rows if _is(row[2], "RETURNED")], slot, names)
-        yield from _of_parameters(names, own)
-
-
-def _is(pattern, name):
-    return isinstance(pattern, ast.Name) and pattern.id == name
-
-
-def _by_rows(rows, place, names):
-    """Yield the edits of the rows that match a place, for each parameter."""
-    text = ast.unparse(place.node)
-    for rank, kind, wrong, right, reason in rows:
-        bound = {}
-        if not _matches(wrong, place, place.node, bound):
-            continue
-        uses = {node.id for node in ast.walk(right) if isinstance(node, ast.Name)}
-        chosen = [{}]
-        if "PARAMETER" in uses:
-            chosen = [{"PARAMETER": ast.Name(name, ast.Load())} for name in names if name != text]
-        elif "SIZE" in uses:
-            pairs = permutations([name for name in names if name in SIZES], 2)
-            chosen = [
-                {"SIZE": ast.Name(a, ast.Load()), "BATCH": ast.Name(b, ast.Load())}
-                for a, b in pairs
-            ]
-        for each in chosen:
-            all_bound = {**bound, **each}
-            new = _Filling(all_bound, place.node).visit(copy.deepcopy(right))
-            words = {key: ast.unparse(node) for key, node in all_bound.items()}
-            # a lost term belongs to the whole result, which is too long to repeat
-            if _is(wrong, "RETURNED"):
-                reason_ = reason.format(**words)
-                yield Edit(rank, kind, lambda w=reason_: w, place.node, (in_place(place, new),))
-            else:
-                yield replaced(rank, kind, place, new, reason.format(**words))
-
-
-def _matches(pattern, place, node, bound):
-    """Return whether a node matches a pattern, and bind the placeholders."""
-    if isinstance(pattern, ast.Name) and pattern.id in PLACEHOLDERS:
-        bound[pattern.id] = node
-        return pattern.id in ANY or _fits(pattern.id, place, node)
-    if getattr(place, "inside", "formula") != "formula" or type(pattern) is not type(node):
-        return False
-    if isinstance(pattern, ast.Call):
-        bound["FUNCTION"] = node.func
-        named = pattern.func.id == "FUNCTION" or pattern.func.id == name_of(node.func)
-        single = pattern.func.id != "FUNCTION" or (len(node.args) == 1 and not node.keywords)
-        return (
-            named
-            and single
-            and bool(node.args)
-            and _matches(pattern.args[0], place, node.args[0], bound)
-        )
-    if isinstance(pattern, ast.Constant):
-        return pattern.value == node.value
-    return isinstance(node, ast.BinOp) and (
-        type(pattern.op) is type(node.op)
-        and _matches(pattern.left, place, node.left, bound)
-        and _matches(pattern.right, place, node.right, bound)
-    )
-
-
-def _fits(placeholder, place, node):
-    """Return whether a node can stand for a placeholder that is a whole pattern."""
-    inside = getattr(place, "inside", "returned")
-    if placeholder == "TERMS":
-        whole = isinstance(node, ast.Constant) and isinstance(node.value, int)
-        return whole and inside == "range" and node.value >= 3
-    if placeholder == "RETURNED":
-        return inside == "returned"
-    if inside != "formula":
-        return False
-    if placeholder == "NUMBER":
-        return isinstance(node, ast.Constant)
-    kinds = (ast.Name, ast.Call, ast.BinOp, ast.Subscript)
-    kinds += (ast.Attribute, ast.Constant) if placeholder == "FORMULA" else ()
-    return isinstance(node, kinds) and len(ast.unparse(node)) <= LONGEST
-
-
-class _Filling(ast.NodeTransformer):
-    """Replace the placeholders of a pattern by what they stand for.
-
-    A function without a module, and further arguments, are those of the given call.
-    """
-
-    def __init__(self, bound, node):
-        self.bound = bound
-        self.node = node
-
-    def visit_Name(self, node):
-        return copy.deepcopy(self.bound[node.id]) if node.id in self.bound else node
-
-    def visit_Call(self, node):
-        self.generic_visit(node)
-        given = self.node
-        if isinstance(given, ast.Call) and isinstance(node.func, ast.Name) and len(given.args) > 0:
-            if isinstance(given.func, ast.Attribute):
-                node.func = ast.Attribute(given.func.value, node.func.id, ast.Load())
-            node.args = [*node.args, *given.args[1:]]
-            node.keywords = given.keywords
-        return node
-
-
-def _of_parameters(names, places):
-    """Yield two parameters exchanged in all of their uses, and one put in place of the other."""
-    uses = {
-        name: [each for each in places if isinstance(each.node, ast.Name) and each.node.id == name]
-        for name in names
-    }
-    for one, other in combinations(names, 2):
-        if not uses[one] or not uses[other]:
-            continue
-        to_other = [in_place(place, ast.Name(other, ast.Load())) for place in uses[one]]
-        to_one = [in_place(place, ast.Name(one, ast.Load())) for place in uses[other]]
-        rows = (
-            (1, "exchanged", f"`{one}` and `{other}` are exchanged", [*to_other, *to_one]),
-            (4, "edit", f"`{one}` should be `{other}`", to_other),
-            (4, "edit", f"`{other}` should be `{one}`", to_one),
-        )
-        for rank, kind, words, puts in rows:
-            yield Edit(rank, kind, lambda words=words: words, uses[one][0].node, tuple(puts))
 
 
 def changed_sets(sets):
@@ -520,19 +370,30 @@ def name_of_values(part, given, values, right, others, sets, terms=None, cost=0)
         None if no slip is found in time.
     """
 
+    few = sets[:1]
+
     def is_right(function=None, changed=None):
         return agree(values(function, changed), right, atol=EXACT)
 
-    def edited():
-        found = fits_of(part.function, values, is_right, cost=cost)
-        return Slip(found[0].kind, found[0].words) if found else None
+    def is_right_at_all(function):
+        first = values(function, few)
+        return agree(first, right[: len(first)], atol=EXACT) and is_right(function)
+
+    def edited(likely=""):
+        found = fits_of(
+            part.function,
+            lambda function: values(function, few),
+            is_right_at_all,
+            cost=cost // len(sets),
+            likely=likely,
+        )
+        return found[0].slip if found else None
 
     if not np.all(np.isfinite(given)):
         return edited()
     slip = explain(given, right, terms, others, atol=EXACT * 1e-2)
-    if slip is not None and slip.kind in AMOUNTS:
-        edit = edited()
-        return Slip(slip.kind, f"{slip.words}: {edit.words}") if edit else slip
-    if slip is None:
-        slip = of_parameters(sets, lambda changed: is_right(changed=changed), cost)
-    return slip or edited()
+    slip = slip or of_parameters(sets, lambda changed: is_right(changed=changed), cost)
+    edit = edited(slip.kind if slip is not None else "")
+    if slip is None or edit is None:
+        return slip or edit
+    return edit._replace(kind=slip.kind, words=f"{slip.words}: {edit.words}")

@@ -1,9 +1,10 @@
 """Verdicts on forward functions, and the report on functions that belong together."""
 
 import textwrap
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
-from ibpcl.verify.reports.plain import plain
+from ibpcl.codeview.location import NOWHERE, Location, Replacement
+from ibpcl.verify.reports.plain import plain, typed
 from ibpcl.verify.reports.report import Judged, worst
 
 # A hint for each kind of mistake.
@@ -30,6 +31,7 @@ HINTS = {
     "not_a_bound": "a lower bound may never lie above the log evidence",
     "biased": "average the estimator over many draws",
     "outside": "draws must lie inside the support",
+    "outside_support": "a distribution function is 0 below the support, and 1 above it",
     "sampler": "draw by the inverse of the distribution function, or by a known relation",
     "not_increasing": "a distribution function rises from 0 to 1",
     "raises": "make the function work for the given inputs",
@@ -62,6 +64,10 @@ class ForwardVerdict(Judged):
         Machine name of the mistake, one of :data:`HINTS`; ``"ok"`` if there is none.
     numbers : dict
         The numbers behind the verdict.
+    where : ibpcl.codeview.location.Location
+        The place of a mistake: the expression, or at least the function; false if unknown.
+    repair : tuple of ibpcl.codeview.location.Replacement
+        The text that repairs the source; empty if unknown.
     """
 
     name: str
@@ -69,6 +75,8 @@ class ForwardVerdict(Judged):
     words: str
     kind: str = "ok"
     numbers: dict = field(default_factory=dict)
+    where: Location = NOWHERE
+    repair: tuple = ()
 
     @property
     def hint(self):
@@ -79,20 +87,15 @@ class ForwardVerdict(Judged):
         """Return the verdict as lines."""
         state = "ok" if self.verdict == "ok" else self.verdict.upper()
         lines = _wrapped(f"{self.name}: {state}: {self.words}", "  ")
+        if self.verdict == "wrong" and self.where:
+            lines += _wrapped(f"    {self.where}", "      ")
         if self.verdict != "ok":
             lines += _wrapped(f"    hint: {self.hint}", "      ")
         return "\n".join(lines)
 
     def to_dict(self):
         """Return the content as a dict that ``json.dumps`` accepts."""
-        return {
-            "name": self.name,
-            "verdict": self.verdict,
-            "kind": self.kind,
-            "words": self.words,
-            "hint": self.hint,
-            "numbers": plain(self.numbers),
-        }
+        return {**plain(self), "hint": self.hint}
 
 
 @dataclass
@@ -167,14 +170,9 @@ class ForwardReport(Judged):
         KeyError
             If an entry is missing.
         """
-        items = [
-            ForwardVerdict(
-                str(item["name"]),
-                item["verdict"] if item["verdict"] in ("ok", "undecided") else "wrong",
-                str(item["words"]),
-                str(item["kind"]),
-                dict(item["numbers"]),
-            )
-            for item in content["items"]
-        ]
+        nested = {"where": Location, "repair": Replacement}
+        items = [typed(ForwardVerdict, item, nested) for item in content["items"]]
+        for number, item in enumerate(items):
+            if item.verdict not in ("ok", "undecided"):
+                items[number] = replace(item, verdict="wrong")
         return ForwardReport(str(content["title"]), items, list(map(str, content["notes"])))

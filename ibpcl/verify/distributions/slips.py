@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ibpcl.codeview.location import NOWHERE, Location
 from ibpcl.verify.distributions.report import ForwardVerdict
 
 RTOL = 1e-6
@@ -65,10 +66,16 @@ class Slip(NamedTuple):
         One of :data:`ibpcl.verify.distributions.report.HINTS`.
     words : str
         The mistake as a sentence.
+    where : ibpcl.codeview.location.Location
+        Its place in the source; false if unknown.
+    repair : tuple of ibpcl.codeview.location.Replacement
+        The text that repairs the source; empty if unknown.
     """
 
     kind: str
     words: str
+    where: Location = NOWHERE
+    repair: tuple = ()
 
 
 def agree(given, right, rtol=RTOL, atol=0.0):

@@ -7,7 +7,7 @@ from ibpcl.verify.distributions import noise as noises
 from ibpcl.verify.distributions.averages import average
 from ibpcl.verify.distributions.calls import CallError
 from ibpcl.verify.distributions.comparing import Comparison, wrong
-from ibpcl.verify.distributions.draws import STANDARD_ERRORS
+from ibpcl.verify.distributions.quadrature import STANDARD_ERRORS
 from ibpcl.verify.distributions.slips import agree
 
 # A right estimator may differ by its rounded constants: relative to the right value, and to the
@@ -23,13 +23,17 @@ DRAWS = 1_000_000
 DIFFERENCES = {"h": 1e-3, "levels": 4, "restarts": 1, "noise": 0.0}
 # Costs of one mean, in expressions that take as long: over one noise variable, and over two.
 COST = {1: 2_000, 2: 200_000}
+MORE_LEVELS = (
+    2  # multiple of the levels of a mean for a changed estimator, in the search for a name
+)
 UNAFFORDABLE = 10**7  # the cost of a million draws
 
 
-def _average(model, part, noise, values, function=None):
+def _average(model, part, noise, values, function=None, most=np.inf):
     """Return the mean of an estimator, with its error and variance."""
     options = {key: values[key] for key in part.names if key in values}
-    return average(model.callable_of(part, values, function), noise.kinds, options)
+    called = model.callable_of(part, values, function)
+    return average(called, noise.kinds, options, most)
 
 
 def estimator(model, part):
@@ -127,9 +131,9 @@ def _compared(model, part, noise, averages, right, error_of_right, names):
     def values_of(function=None, sets=None):
         if function is None and sets is None:
             return given.ravel()
-        means = [
-            _average(model, part, noise, values, function).mean for values in sets or model.sets
-        ]
+        most = MORE_LEVELS * averages[0].levels
+        chosen = sets or model.sets
+        means = [_average(model, part, noise, each, function, most).mean for each in chosen]
         return np.concatenate([mean[: given.shape[1]] for mean in means])
 
     # a gradient of zero has the scale of the draws

@@ -141,7 +141,7 @@ DOMAINS = {
     "positive": (
         r"((log_?)?(sigmas?|scales?|std|sd|stddev|taus?|temperature|rates?|lam(b\w*)?|lambda_|"
         r"alphas?|betas?|a|b|c|k|shapes?|kappa|df|dof|nu|var|variances?|sigma2|sigma_sq|precisions?|"
-        r"gammas?|lengths?|s|t|concentrations?\d?|eta|weight|r|width|h))"
+        r"gammas?|lengths?|s|t|size|limit|concentrations?\d?|eta|weight|r|width|h))"
     ),
 }
 # Names of arrays, if the code uses them as arrays.
@@ -160,6 +160,7 @@ ENDS = ("m", "xm", "x_m", "x_min", "low", "a", "lower", "minimum", "c", "scale",
 # Families of integers whose support follows from a word in the name: the first and the last
 # integer, or the parameter that is the last one.  The second table has words of other families.
 FAMILIES = {"poisson": (0, "inf"), "binomial": (0, "n"), "bernoulli": (0, 1)}
+OF_SHARES = r"dirichlet|simplex"  # families of shares that sum to 1
 OTHER_FAMILIES = r"trunc|shift|positive|neg|nb|inflated|hurdle|poisson_?binom|conditional"
 # Endings of parameters of the first and of the second distribution of a divergence.
 FIRST = r"_?(q|post|posterior|1|a|new)"

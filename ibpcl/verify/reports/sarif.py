@@ -4,7 +4,6 @@ A mistake in a notebook has no line that an editor could show: its place is the 
 message and the logical location name the cell.
 """
 
-import ast
 from pathlib import Path
 from typing import NamedTuple
 
@@ -59,7 +58,7 @@ def log(items, version):
         The log, which ``json.dumps`` accepts.
     """
     refused = [(path, item.words) for path, item in items if item.verdict == "refused"]
-    found = [(path, result) for path, item in items for result in _results(path, item)]
+    found = [(path, result) for path, item in items for result in _results(item)]
     rules = {**TABLE, **UNFIT_TABLE}
     for _, result in found:
         rules.setdefault(result.kind, Kind(result.kind.replace("_", " "), result.hint))
@@ -89,31 +88,20 @@ def log(items, version):
     return {"$schema": SCHEMA, "version": "2.1.0", "runs": [run]}
 
 
-def _results(path, item):
+def _results(item):
     """Yield the results of one verdict."""
     if item.report is not None:
         yield from _of_report(item.report)
     elif item.forwards is not None:
         for verdict in item.forwards.items:
             if not verdict.ok:
+                level = LEVELS[verdict.verdict]
                 words = f"{verdict.name}: {verdict.words}"
-                where = _definition(path, verdict.name)
-                yield Result(LEVELS[verdict.verdict], verdict.kind, words, verdict.hint, where)
+                place = (verdict.where, verdict.repair)
+                yield Result(level, verdict.kind, words, verdict.hint, *place)
     elif item.verdict in ("wrong", "undecided"):
         kind = "raises" if item.verdict == "wrong" else "undecided"
         yield Result(LEVELS[item.verdict], kind, item.words, TABLE[kind].hint, item.where)
-
-
-def _definition(path, name):
-    """Return where a Python file defines a function or a class, from its text alone."""
-    try:
-        tree = ast.parse(Path(path).read_bytes())
-    except (OSError, SyntaxError, ValueError):  # a notebook, or a file that is read in part
-        return NOWHERE
-    for node in ast.walk(tree):
-        if isinstance(node, (ast.FunctionDef, ast.ClassDef)) and node.name == name:
-            return Location(path, node.lineno, end_line=node.lineno, function=name)
-    return NOWHERE
 
 
 def _of_report(report):

@@ -130,6 +130,67 @@ def isf(q, lam, k):
 def median(lam, k):
     return lam * np.log(2) ** (1 / k)
 """
+PARETO = """
+def pdf(x, scale, shape):
+    return np.where(x < scale, 0.0, shape * scale**shape / x ** (shape + 1))
+def cdf(x, scale, shape):
+    return np.where(x < scale, 0.0, 1 - (scale / x) ** shape)
+"""
+UNGUARDED = """
+def pdf(x, rate):
+    return rate * np.exp(-rate * x)
+def cdf(x, rate):
+    return 1 - np.exp(-rate * x)
+"""
+HEAVY = """
+def logpdf(x, dfn, dfd):
+    a, b = dfn / 2, dfd / 2
+    power = (a - 1) * np.log(x) - (a + b) * np.log(dfd + dfn * x)
+    return a * np.log(dfn) + b * np.log(dfd) + power - betaln(a, b)
+def entropy(dfn, dfd):
+    a, b = dfn / 2, dfd / 2
+    mean = (1 - a) * digamma(a) - (1 + b) * digamma(b) + (a + b) * digamma(a + b)
+    return np.log(dfd / dfn) + betaln(a, b) + mean
+"""
+SQUASHED = """
+class Squashed:
+    def __init__(self, mu, std, act_limit):
+        self.mu = mu
+        self.std = std
+        self.act_limit = act_limit
+    def sample(self, eps):
+        return self.act_limit * np.tanh(self.mu + self.std * eps)
+    def log_prob(self, action):
+        u = np.arctanh(action / self.act_limit)
+        logp = -0.5 * ((u - self.mu) / self.std) ** 2 - 0.5 * np.log(2 * np.pi)
+        logp -= 2 * (np.log(2) - u - np.log1p(np.exp(-2 * u)))
+        return logp - np.log(self.std) - np.log(self.act_limit)
+"""
+MIXTURE = """
+def log_prob(y, weights, mu, sigma):
+    parts = -0.5 * ((y - mu) / sigma) ** 2 - np.log(sigma) - 0.5 * np.log(2 * np.pi)
+    return np.logaddexp.reduce(np.log(weights) + parts)
+def mean(weights, mu, sigma):
+    return np.sum(weights * mu)
+def parameters():
+    return {"weights": np.array([0.3, 0.7]), "mu": np.array([-1.0, 2.0]), "sigma": np.ones(2)}
+"""
+ENCODER = """
+class Encoder:
+    def __init__(self, loc, logstd):
+        self.loc = loc
+        self.logstd = logstd
+    def log_prob(self, z):
+        square = (z - self.loc) ** 2 * np.exp(-2 * self.logstd)
+        return -0.5 * np.log(2 * np.pi) - self.logstd - 0.5 * square
+    def kl_divergence(self):
+        return -0.5 * (1 + 2 * self.logstd - self.loc**2 - np.exp(2 * self.logstd))
+"""
+PAIR = """
+def log_prob(x, a, b):
+    first = a * np.log(b) - gammaln(a) + (a - 1) * np.log(x[0]) - b * x[0]
+    return first + np.log(b) - b * x[1] + 0 * np.log(x[1])
+"""
 # A right file, a function of it, a text and its replacement.
 FILES = {
     "counts": (COUNTS, "variance", "mu * (1 + phi)", "mu * (1 + phi**2)"),
@@ -147,6 +208,18 @@ FILES = {
     "orders": (ORDERS, "kl", "ratio - 0.5", "ratio - 0.4"),
     "survival": (SURVIVAL, "sf", "np.exp(-((t / lam)", "1 - np.exp(-((t / lam)"),
     "isf": (SURVIVAL, "isf", "-np.log(q)", "-np.log1p(-q)"),
+    "outside": (
+        PARETO,
+        "cdf",
+        "np.where(x < scale, 0.0, 1 - (scale / x) ** shape)",
+        "1 - (scale / x) ** shape",
+    ),
+    "unguarded": (UNGUARDED, "cdf", "1 - np", "1.01 - np"),
+    "heavy": (HEAVY, "entropy", "digamma(a) -", "digamma(1 + a) -"),
+    "limit": (SQUASHED, "Squashed.log_prob", " - np.log(self.act_limit)", ""),
+    "mixture": (MIXTURE, "log_prob", "np.logaddexp.reduce", "np.sum"),
+    "encoder": (ENCODER, "Encoder.kl_divergence", "np.exp(2 * self", "np.exp(self"),
+    "pair": (PAIR, "log_prob", "- gammaln(a)", ""),
     "median": (SURVIVAL, "median", "np.log(2) ** (1 / k)", "np.log(2) ** k"),
 }
 
@@ -177,6 +250,43 @@ def test_its_spoiled_twin_is_wrong(name, tmp_path):
     # narrow modes far apart are seen by one rule of integration only
     assert wrongs == ([] if name == "modes" else [function]), found
     assert found[function] != "ok"
+
+
+def test_a_density_over_another_region_accuses_nobody(tmp_path):
+    source = """
+class NormalGamma:
+    def __init__(self, mu, nu, shape, rate):
+        self.mu, self.nu, self.shape, self.rate = mu, nu, shape, rate
+    def logpdf(self, x):
+        m, tau = x[0], x[1]
+        if tau <= 0:
+            return -np.inf
+        gamma = self.shape * np.log(self.rate) - gammaln(self.shape)
+        gamma += (self.shape - 1) * np.log(tau) - self.rate * tau
+        square = self.nu * tau * (m - self.mu) ** 2
+        return gamma - 0.5 * square + 0.5 * np.log(self.nu * tau / (2 * np.pi))
+"""
+    assert verdicts(source, tmp_path)["NormalGamma.logpdf"] != "wrong"
+
+
+def test_a_wrong_verdict_has_a_place(tmp_path):
+    path = tmp_path / "mine.py"
+    path.write_text(
+        "import numpy as np\n\n\ndef log_prob(x, mu, sigma):\n    z = (x - mu) / sigma\n"
+        "    return -0.5 * z**2 - np.log(sigma) - 0.5 * np.log(2 * np.pi)\n\n\n"
+        "def mean(mu, sigma):\n    half = 0.5 * mu\n    return half + half\n\n\n"
+        "def variance(mu, sigma):\n    square = sigma**2\n    return 1 - square\n\n\n"
+        "def entropy(mu, sigma):\n    return np.sin(mu) + np.cos(sigma)\n\n\n"
+        "def std(mu, sigma):\n    root = np.sin(sigma)\n    return np.cos(root)\n"
+    )
+    [group] = groups_in(loading.load(str(path)).module)
+    report = check_group(group)
+    places = {item.name: item.where.line for item in report.items if item.verdict == "wrong"}
+    # the expression that is to be changed, the only statement, the definition
+    assert places == {"variance": 16, "entropy": 20, "std": 23}
+    (repair,) = report["variance"].repair
+    assert repair.where.line == 16 and repair.text == "square"
+    assert report["mean"].ok and not report["entropy"].repair
 
 
 def test_a_majority_outvotes_a_density(tmp_path):

@@ -16,7 +16,6 @@ from ibpcl.verify.distributions.reading import groups_in
 UNNAMED = ("wrong", "biased", "sampler", "not_normalized", "not_the_inverse", "non_finite")
 # Mistakes that are caught without a name, each with the reason.
 WITHOUT_NAME = {
-    ("kumaraswamy", "-x"): "an exponent inside a sum inside a logarithm is lost",
     ("softplus", "np.log(np.expm1(y))"): "two places are changed",
     ("second_moment", ") /"): "the lost term is inside a quotient",
 }
