@@ -66,7 +66,7 @@ HELPERS = ("integrand", "transform", "base", "log_joint", "log_likelihood", "log
 OF_MODEL = ("log_joint", "log_likelihood", "log_prior", "bound", "log_evidence")
 # Costs of one integral of a density, in expressions that take as long.
 COST = 350
-COST_OF_PANELS = 3_000
+COST_OF_PANELS = 1_000
 COST_OF_GRIDS = 20_000
 MOST_FITS = 6  # repairs of a density that are compared with each other
 PROBES = np.linspace(0.03, 0.97, 41)  # levels at which densities are compared

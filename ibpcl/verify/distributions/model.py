@@ -440,7 +440,7 @@ def _dimensions(model, sets):
     sizes = {np.shape(value)[-1] for value in values.values() if np.ndim(value)}
     sizes |= _subscripts(part)
     # a mixture takes one number, and has an array of weights
-    return [size for size in (1, *sorted(sizes - {1})) if _takes(model, part, values, size)] or [1]
+    return [size for size in (*sorted(sizes - {1}), 1) if _takes(model, part, values, size)] or [1]
 
 
 def _shown_size(model, values):

@@ -16,8 +16,10 @@ import numpy as np
 from ibpcl.verify.derivative.differences import richardson
 
 REACH = 3.6  # of the transformed variable, which maps to 1e-25 or 1e12 of the scale
-WIDE = 4.4  # the same for heavy tails and for poles in one dimension: 1e-28 to 1e28 of the scale
-STEPS = {1: 300, 2: 48, 3: 16}  # of the transformed variable, on either side of 0, by dimension
+WIDE = 4.4  # the same for heavy tails and for poles: 1e-28 to 1e28 of the scale
+WIDE_STEPS = 300
+END = 1e-11  # share of the mass at one of the last nodes that shows a heavy tail or a pole
+STEPS = {1: 240, 2: 48, 3: 16}  # of the transformed variable, on either side of 0, by dimension
 MOST_TERMS = {1: 5_000, 2: 60, 3: 16}  # of a sum, by dimension
 FEW_TERMS = 150  # terms of an infinite sum at first
 MANY_TERMS = 2000  # terms of an infinite sum whose last terms are not negligible
@@ -144,7 +146,7 @@ class Nodes(NamedTuple):
         return last * len(parts) / (power - 1) if power > 1 else np.inf
 
 
-def nodes_of(support, center=0.0, scale=1.0, dimension=1, terms=MANY_TERMS):
+def nodes_of(support, center=0.0, scale=1.0, dimension=1, terms=MANY_TERMS, is_wide=False):
     """Return the nodes of an integral over a support.
 
     Parameters
@@ -157,6 +159,8 @@ def nodes_of(support, center=0.0, scale=1.0, dimension=1, terms=MANY_TERMS):
         1, 2 or 3; all dimensions have the same support.  On the simplex, the number of shares.
     terms : int
         Number of terms of an infinite sum beside those within 60 scales.
+    is_wide : bool
+        Whether the nodes of an interval reach far into tails and poles.
 
     Returns
     -------
@@ -177,7 +181,8 @@ def nodes_of(support, center=0.0, scale=1.0, dimension=1, terms=MANY_TERMS):
         if axes == 1:
             return Nodes(x, weights, half, 1, support.high == np.inf)
     elif axes == 1:
-        x, weights, half = interval(support, center, scale, STEPS[axes], WIDE)
+        rule = (WIDE_STEPS, WIDE) if is_wide else (STEPS[axes], REACH)
+        x, weights, half = interval(support, center, scale, *rule)
     if dimension == 1:
         return Nodes(x, weights, half)
     if axes > 1 and not support.discrete:
@@ -573,8 +578,8 @@ class Density(NamedTuple):
             with np.errstate(all="ignore"):
                 return np.exp(self.log_density(x))
 
-        steps, reach = (PANEL, REACH) if np.isfinite(a) else (STEPS[1], WIDE)
-        x, weights, half = interval(part, self.center, self.scale, steps, reach)
+        rule = (PANEL, REACH) if np.isfinite(a) else (WIDE_STEPS, WIDE)
+        x, weights, half = interval(part, self.center, self.scale, *rule)
         values = density(x) * weights
         total = float(np.nansum(values))
         if abs(total - 2 * float(np.nansum(values[half]))) > SMOOTH * total:
@@ -661,6 +666,9 @@ def integrated(log_density, support, dimension=1, adapt=True, hints=(), target=N
         if found is None or np.allclose(found, (center, scale), rtol=0.05, atol=0.05 * found[1]):
             break
         center, scale = found
+    if dimension == 1 and not support.discrete and _has_ends(nodes, raw):
+        nodes = nodes_of(support, center, scale, is_wide=True)
+        raw = values(nodes.x)
     log_p = _without_tails(nodes, raw)
     with np.errstate(all="ignore"):
         total, error = nodes.integral(np.exp(log_p))
@@ -781,6 +789,13 @@ def of_draws(x):
     log_p = np.zeros(size)
     line = Support(-np.inf, np.inf)
     return Density(None, line, nodes, log_p, log_p, 1.0, 0.0, 0.0, 1.0, is_drawn=True)
+
+
+def _has_ends(nodes, log_p):
+    """Return whether the first or the last node of an integral has mass."""
+    with np.errstate(all="ignore"):
+        mass = np.exp(log_p) * nodes.weights
+    return bool(max(mass[0], mass[-1]) > END * np.nansum(mass))
 
 
 def _has_tail(log_p):
