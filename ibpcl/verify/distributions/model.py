@@ -39,6 +39,9 @@ LEADING = (
 )
 # Functions that only a random variable with one coordinate has.
 OF_NUMBERS = (*OF_CDF, *OF_QUANTILE, "median", "skewness", "kurtosis")
+# Functions whose arguments are parameters of the leading function, or not known: cdf(a, b) may be
+# the probability of an interval.
+OF_LEAD = (*OF_NUMBERS, "sample", "mean", "variance", "std", "mode", "entropy")
 FEW_SETS = 2  # sets of parameters of a vector, whose integrals take long
 MOST_INTEGER = 1e9  # integers that are passed as such
 MOST_DIMENSIONS = 3  # that are integrated
@@ -140,7 +143,8 @@ class Model:
         strange = [name for name in names if name not in values]
         if not strange:
             return {name: values[name] for name in names}
-        if len(names) == len(self.parameters) and len(strange) == len(names):
+        renamed = len(names) == len(self.parameters) and len(strange) == len(names)
+        if renamed and (part.owner is None or self.lead is None or self.lead.rest):
             return {n: values[own] for n, own in zip(names, self.parameters, strict=True)}
         known = inspect.signature(part.function).parameters
         if all(known[name].default is not inspect.Parameter.empty for name in strange):
@@ -392,11 +396,7 @@ def parameters_of(group):
             name for name in part.parameters if name not in names and name not in _optional(part)
         ]
         renamed = len(own) == len(part.parameters) == len(names)
-        if (
-            own
-            and not renamed
-            and part.role not in ("sample", "mean", "variance", "std", "entropy")
-        ):
+        if own and not renamed and part.role not in OF_LEAD:
             further += own
     return names, list(dict.fromkeys(further))
 

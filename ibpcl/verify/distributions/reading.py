@@ -19,8 +19,10 @@ from ibpcl.verify.distributions.vocabulary import (
     LATER,
     LEVEL,
     NOISE_AND_PARAMETERS,
+    OF_CDF,
     OF_DENSITY,
     OF_NAME,
+    OF_QUANTILE,
     ROLES,
     VALUE,
     VARIABLES,
@@ -337,6 +339,11 @@ def _of_class(name, kind):
     methods = _defined_in(kind)
     for key, value in methods.items():
         role = OF_NAME.get(plain_name(key), "")
+        bare = key.lstrip("_")
+        if not role and bare not in methods and not key.startswith("__"):
+            # _pdf and _ppf of a base class; a private _mean or _sample may be anything
+            hidden = OF_NAME.get(plain_name(bare), "")
+            role = hidden if hidden in (*OF_DENSITY, *OF_CDF, *OF_QUANTILE) else ""
         is_property = isinstance(value, property)
         function = value.fget if is_property else value
         if role == "support" and isinstance(value, (tuple, list, range)):

@@ -269,12 +269,44 @@ class NormalGamma:
     assert verdicts(source, tmp_path)["NormalGamma.logpdf"] != "wrong"
 
 
+def test_the_probability_of_an_interval_is_not_a_wrong_cdf(tmp_path):
+    source = """
+class Exponential:
+    def __init__(self, rate):
+        self.rate = rate
+    def pdf(self, x):
+        return self.rate * np.exp(-self.rate * x)
+    def cdf(self, a, b):
+        return np.exp(-self.rate * a) - np.exp(-self.rate * b)
+"""
+    assert verdicts(source, tmp_path) == {"Exponential.pdf": "ok", "Exponential.cdf": "undecided"}
+
+
+@pytest.mark.parametrize(("share", "verdict"), [("x**self.a", "ok"), ("1 - x**self.a", "wrong")])
+def test_hidden_methods_are_read(share, verdict, tmp_path):
+    source = f"""
+class Power:
+    def __init__(self, a):
+        self.a = a
+    def _pdf(self, x):
+        return self.a * x ** (self.a - 1)
+    def _cdf(self, x):
+        return {share}
+    def _mean(self, data):
+        return np.mean(data)
+"""
+    found = verdicts(source, tmp_path)
+    assert found.keys() == {"Power._pdf", "Power._cdf"} and found["Power._cdf"] == verdict
+
+
 def test_a_wrong_verdict_has_a_place(tmp_path):
     path = tmp_path / "mine.py"
     path.write_text(
         "import numpy as np\n\n\ndef log_prob(x, mu, sigma):\n    z = (x - mu) / sigma\n"
         "    return -0.5 * z**2 - np.log(sigma) - 0.5 * np.log(2 * np.pi)\n\n\n"
         "def mean(mu, sigma):\n    half = 0.5 * mu\n    return half + half\n\n\n"
+        "def median(mu, sigma):\n    return mu\n\n\ndef mode(mu, sigma):\n    return mu\n\n\n"
+        "def sample(eps, mu, sigma):\n    return mu + sigma * eps\n\n\n"
         "def variance(mu, sigma):\n    square = sigma**2\n    return 1 - square\n\n\n"
         "def entropy(mu, sigma):\n    return np.sin(mu) + np.cos(sigma)\n\n\n"
         "def std(mu, sigma):\n    root = np.sin(sigma)\n    return np.cos(root)\n"
@@ -283,9 +315,9 @@ def test_a_wrong_verdict_has_a_place(tmp_path):
     report = check_group(group)
     places = {item.name: item.where.line for item in report.items if item.verdict == "wrong"}
     # the expression that is to be changed, the only statement, the definition
-    assert places == {"variance": 16, "entropy": 20, "std": 23}
+    assert places == {"variance": 28, "entropy": 32, "std": 35}
     (repair,) = report["variance"].repair
-    assert repair.where.line == 16 and repair.text == "square"
+    assert repair.where.line == 28 and repair.text == "square"
     assert report["mean"].ok and not report["entropy"].repair
 
 
