@@ -137,9 +137,10 @@ def belongs(new, place):
     if isinstance(new, ast.Pass):
         return f"`{text_of(place.node)}`"
     words = f"`{text_of(place.node)}` should be `{text_of(new)}`"
-    if not isinstance(place.node, (ast.Name, ast.Constant)):
+    shown = around(place)
+    if not isinstance(place.node, (ast.Name, ast.Constant)) or shown is place.node:
         return words
-    return f"{words} in `{text_of(around(place))}`"
+    return f"{words} in `{text_of(shown)}`"
 
 
 def around(place):

@@ -104,8 +104,6 @@ class Rows:
         Takes its noise by name.
     kinds : dict of str to str
         Distribution of each noise argument.
-    options : dict
-        Further arguments.
 
     Raises
     ------
@@ -113,10 +111,9 @@ class Rows:
         If the function raises or does not return numbers.
     """
 
-    def __init__(self, function, kinds, options):
+    def __init__(self, function, kinds):
         self.function = function
         self.kinds = kinds
-        self.options = options
         self.count = 0
         # several noise variables get different levels
         probes = np.stack([np.roll(LEVELS, 2 * i) for i in range(len(kinds))])
@@ -150,7 +147,7 @@ class Rows:
         calls = list(zip(*(values.tolist() for values in noise.values()), strict=True))
 
         def call(i):
-            return self.function(**dict(zip(names, calls[i], strict=True)), **self.options)
+            return self.function(**dict(zip(names, calls[i], strict=True)))
 
         results = one_by_one(call, len(calls))
         try:
@@ -163,7 +160,7 @@ class Rows:
 
     def _together(self, levels):
         size = levels.shape[1]
-        result = quiet(self.function, **self._noise(levels), **self.options)
+        result = quiet(self.function, **self._noise(levels))
         try:
             parts = [real(part) for part in result] if isinstance(result, (tuple, list)) else None
             table = real(result) if parts is None else np.stack(np.broadcast_arrays(*parts))
@@ -178,7 +175,7 @@ class Rows:
         raise CallError(f"it returns shape {table.shape} for {size} values of its noise")
 
 
-def average(function, kinds, options, most=np.inf):
+def average(function, kinds, most=np.inf):
     """Return the mean of a function over one or two noise variables.
 
     Parameters
@@ -187,8 +184,6 @@ def average(function, kinds, options, most=np.inf):
         Takes its noise by name, and returns one number or several.
     kinds : dict of str to str
         Distribution of each noise argument, a key of the table ``vocabulary.NOISE``.
-    options : dict
-        Further arguments.
     most : int
         Number of levels after which no further panels are cut.
 
@@ -204,13 +199,13 @@ def average(function, kinds, options, most=np.inf):
 
     Examples
     --------
-    >>> found = average(lambda u: (u < 0.3) * 1.0, {"u": "uniform"}, {})
+    >>> found = average(lambda u: (u < 0.3) * 1.0, {"u": "uniform"})
     >>> round(float(found.mean[0]), 12), bool(found.error[0] < 1e-12)
     (0.3, True)
     """
     if len(kinds) not in (1, 2):
         raise CallError("its mean is known for one or two noise variables only")
-    rows = Rows(function, kinds, options)
+    rows = Rows(function, kinds)
     outputs = rows.outputs
     rule = RULES[len(kinds), rows.takes_arrays]
 

@@ -137,13 +137,12 @@ def _by_averages(model, part, noise, density, values, function, change):
                 return np.stack([1 / (1 + np.exp((x - state) / width)) for state in states])
 
         right = np.array([density.expect(row)[0] for row in of_draws(density.nodes.x)])
-    sampler = model.callable_of(part, values, function)
-    options = {key: values[key] for key in part.names if key in values}
+    sampler = model.of_noise(part, values, function)
 
     def of_noise(**given):
         return of_draws(change(real(sampler(**given))))
 
-    found = average(of_noise, noise.kinds, options)
+    found = average(of_noise, noise.kinds)
     if np.any(found.error > density.tolerance):
         return None
     gap = np.abs(found.mean - right)
@@ -160,9 +159,8 @@ def _exactly(model, part, noise, density, values, function, change):
     """Compare the distribution function at draws from fixed noise with the levels of the noise."""
     name, kind = next(iter(noise.kinds.items()))
     given = noises.quantile_of(kind, noises.LEVELS)
-    sampler = model.callable_of(part, values, function)
-    options = {key: values[key] for key in part.names if key in values}
-    x = noises.called(sampler, {name: given}, options)
+    sampler = model.of_noise(part, values, function)
+    x = noises.called(sampler, {name: given})
     if x.shape != noises.LEVELS.shape:
         raise CallError(f"it returns shape {x.shape} for noise of shape {given.shape}")
     with np.errstate(all="ignore"):
@@ -258,9 +256,8 @@ def _affine(model, part, noise, density, values, function, change):
         return None
     probe = np.random.default_rng(0).normal(size=(1, d))
     rows = np.concatenate([np.zeros((1, d)), np.eye(d), probe])
-    sampler = model.callable_of(part, values, function)
-    options = {key: values[key] for key in part.names if key in values}
-    found = change(noises.called(sampler, {next(iter(noise.kinds)): rows}, options))
+    sampler = model.of_noise(part, values, function)
+    found = change(noises.called(sampler, {next(iter(noise.kinds)): rows}))
     if found.shape != rows.shape:
         raise CallError(f"it returns shape {found.shape[1:]} for noise of shape ({d},)")
     mean = found[0]

@@ -573,33 +573,30 @@ def _of_levels(model, part, values):
     if part.takes_value:
         kinds = {part.variable: "uniform"}
         options = model.options(part, values)
+        quantile = model.callable_of(part, values)
+
+        def sampler(**noise):
+            return quantile(noise[part.variable], **options)
     else:
         noise = noise_of(part, model.parameters)
         if not noise.is_integrable:
             return None
         kinds = noise.kinds
-        options = {name: values[name] for name in part.names if name in values}
-    sampler = model.callable_of(part, values)
-    if part.takes_value:
-        plain = sampler
-
-        def sampler(**given):
-            return plain(given.pop(part.variable), **given)
-
+        sampler = model.of_noise(part, values)
     rng = np.random.default_rng(0)
     noise = {name: quantile_of(kind, rng.uniform(size=DRAWS)) for name, kind in kinds.items()}
-    tested = called(sampler, noise, options)
+    tested = called(sampler, noise)
     if tested.ndim > 1 or not np.all(np.isfinite(tested)):
         return None
     if np.all(tested == np.round(tested)):
-        return _of_integers(sampler, kinds, options, tested)
+        return _of_integers(sampler, kinds, tested)
     if len(kinds) > 1:
         return None
     name, kind = next(iter(kinds.items()))
 
     def of_level(levels):
         flat = quantile_of(kind, np.ravel(levels))
-        return called(sampler, {name: flat}, options).reshape(np.shape(levels))
+        return called(sampler, {name: flat}).reshape(np.shape(levels))
 
     steps = np.diff(of_level(LEVELS))
     if np.all(steps > 0):
@@ -609,7 +606,7 @@ def _of_levels(model, part, values):
     return None
 
 
-def _of_integers(sampler, kinds, options, tested):
+def _of_integers(sampler, kinds, tested):
     """Return the probabilities of integers, by the means of their indicators over the noise."""
     low = tested.min() - FURTHER
     states = np.arange(low, min(tested.max(), low + MOST_STATES) + FURTHER + 1)
@@ -618,7 +615,7 @@ def _of_integers(sampler, kinds, options, tested):
         x = real(sampler(**values))
         return np.stack([(x == state) * 1.0 for state in states])
 
-    found = average(indicators, kinds, options)
+    found = average(indicators, kinds)
     if np.sum(found.error) > MASS_ERROR or np.sum(found.mean) < 1 - MASS_ERROR:
         return None
     there = np.flatnonzero(found.mean > 0)

@@ -8,6 +8,7 @@ import contextlib
 import inspect
 import re
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 
@@ -204,6 +205,26 @@ class Model:
             return plain(*before, *given, **options)
 
         return called
+
+    def of_noise(self, part, values, function=None):
+        """Return a sampler or an estimator as a function of its noise alone.
+
+        Parameters
+        ----------
+        part : ibpcl.verify.distributions.reading.Part
+            The function with its role.
+        values : dict of str to object
+            Parameters by name.
+        function : callable, optional
+            Changed version of the function.
+
+        Returns
+        -------
+        function : callable
+            Takes its noise, its generator or its size by name.
+        """
+        known = {name: values[name] for name in part.names if name in values}
+        return partial(self.callable_of(part, values, function), **known)
 
     def values_at(self, part, x, values, function=None):
         """Return the values of a function of the random variable.

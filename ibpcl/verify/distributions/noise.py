@@ -2,6 +2,7 @@
 
 import inspect
 import random
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -150,41 +151,36 @@ def draws_of(model, part, noise, values, function=None, size=DRAWS):
         If the sampler raises or does not return draws.
     """
     rng = np.random.default_rng(0)
-    sampler = model.callable_of(part, values, function)
-    options = {name: values[name] for name in part.names if name in values}
+    sampler = model.of_noise(part, values, function)
+    if noise.generator:
+        sampler = partial(sampler, **{noise.generator: 12345 if noise.generator == "seed" else rng})
     if noise.kinds:
         shape = (size,) if model.dimension == 1 else (size, model.dimension)
         kinds = noise.kinds.items()
         arrays = {name: quantile_of(kind, rng.uniform(size=shape)) for name, kind in kinds}
-        if noise.generator:
-            options[noise.generator] = rng
-        return _shaped(called(sampler, arrays, options), size)
-    if noise.generator:
-        options[noise.generator] = 12345 if noise.generator == "seed" else rng
+        return _shaped(called(sampler, arrays), size)
     of_numpy = np.random.get_state()  # noqa: NPY002
     of_python = random.getstate()
     np.random.seed(0)  # noqa: NPY002
     random.seed(0)
     try:
         if noise.size:
-            return _shaped(quiet(sampler, **options, **{noise.size: size}), size)
-        return real(np.array(one_by_one(lambda i: sampler(**options), min(size, FEW))))
+            return _shaped(quiet(sampler, **{noise.size: size}), size)
+        return real(np.array(one_by_one(lambda i: sampler(), min(size, FEW))))
     finally:
         np.random.set_state(of_numpy)  # noqa: NPY002
         random.setstate(of_python)
 
 
-def called(sampler, arrays, options):
+def called(sampler, arrays):
     """Return the draws of a sampler for given noise, in one call if it takes arrays.
 
     Parameters
     ----------
     sampler : callable
-        The sampler.
+        The sampler as a function of its noise.
     arrays : dict of str to ndarray, shape (N,) or (N, d)
         Noise by argument.
-    options : dict
-        Further arguments.
 
     Returns
     -------
@@ -201,10 +197,10 @@ def called(sampler, arrays, options):
     def alone(i):
         row = {name: array[i] for name, array in arrays.items()}
         row = {name: float(each) if np.ndim(each) == 0 else each for name, each in row.items()}
-        return sampler(**row, **options)
+        return sampler(**row)
 
     try:
-        result = real(quiet(sampler, **arrays, **options))
+        result = real(quiet(sampler, **arrays))
         vectors = next(iter(arrays.values())).ndim > 1
         fits = result.ndim > 0 and len(result) == size
         if fits and (

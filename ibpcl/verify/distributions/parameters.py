@@ -13,7 +13,7 @@ SEED = 20
 OTHER_DOMAINS = ({}, {"real": "positive"}, {"positive": "share"}, {"real": "share"})
 # How code uses an array; {} is the name.
 AS_ARRAY = (
-    r"\b(len|sum|prod|diag|inv|det|slogdet|solve|cholesky|softmax|cumsum|dot)\((self\.)?{0}\b"
+    r"\b(len|sum|prod|diag|inv|det|slogdet|solve|cholesky|softmax|logsumexp|cumsum|dot)\((self\.)?{0}\b"
     r"|\b{0}(\[|\.shape|\.sum|\.max|\.min|\.size\b|\.T\b|\.dot| @ )|@ (self\.)?{0}\b"
 )
 

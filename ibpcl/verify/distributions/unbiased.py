@@ -31,9 +31,7 @@ UNAFFORDABLE = 10**7  # the cost of a million draws
 
 def _average(model, part, noise, values, function=None, most=np.inf):
     """Return the mean of an estimator, with its error and variance."""
-    options = {key: values[key] for key in part.names if key in values}
-    called = model.callable_of(part, values, function)
-    return average(called, noise.kinds, options, most)
+    return average(model.of_noise(part, values, function), noise.kinds, most)
 
 
 def estimator(model, part):

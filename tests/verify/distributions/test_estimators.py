@@ -249,19 +249,19 @@ def test_the_error_of_an_integral_with_jumps_is_honest(seed):
         p.integ()(b) - p.integ()(a)
         for p, a, b in zip(polynomials, ends[:-1], ends[1:], strict=True)
     )
-    found = average(function, {"u": "uniform"}, {})
+    found = average(function, {"u": "uniform"})
     assert abs(found.mean[0] - right) <= 10 * found.error[0] + 1e-14
     assert found.error[0] < 1e-10
 
 
 def test_the_error_of_an_integral_with_a_curve_of_jumps_is_honest():
-    found = average(lambda u, v: (u**2 + v**2 < 1) * 1.0, {"u": "uniform", "v": "uniform"}, {})
+    found = average(lambda u, v: (u**2 + v**2 < 1) * 1.0, {"u": "uniform", "v": "uniform"})
     assert abs(found.mean[0] - np.pi / 4) <= 10 * found.error[0]
     assert found.error[0] < 1e-8
 
 
 def test_the_same_integral_is_the_same_for_numbers_and_for_arrays():
-    arrays = average(lambda u: (u < 0.37) * u, {"u": "uniform"}, {})
-    numbers = average(lambda u: u if u < 0.37 else 0.0, {"u": "uniform"}, {})
+    arrays = average(lambda u: (u < 0.37) * u, {"u": "uniform"})
+    numbers = average(lambda u: u if u < 0.37 else 0.0, {"u": "uniform"})
     assert arrays.mean == pytest.approx(numbers.mean, rel=1e-12)
     assert arrays.levels == pytest.approx(numbers.levels, rel=0.01)
