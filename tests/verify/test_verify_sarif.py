@@ -228,7 +228,7 @@ def test_a_wrong_distribution_points_to_its_expression(log):
     assert eval(mended.removeprefix("    return "), values) == pytest.approx(belongs)
 
 
-def test_an_undecided_distribution_points_to_its_function(log):
+def test_an_undecided_distribution_points_to_its_statement(log):
     code, made = log("def log_density(x, alien):\n    return float('nan')\n")
     (result,) = made["runs"][0]["results"]
     assert (code, result["level"]) == (3, "warning")

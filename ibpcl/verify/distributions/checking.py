@@ -475,7 +475,8 @@ class _Check:
         for each in lead.model.parts.values():
             if each.role in FOLLOWING:
                 self.skipped.setdefault(each.name, f"{part.name} is not right")
-        return known or (lead.model if confirmed else None)
+        # without a confirmation, no function is judged by a repair
+        return (known or lead.model) if confirmed else None
 
     def _again(self, model, parts):
         """Return the outcomes of functions under another model."""

@@ -79,7 +79,7 @@ class Rank(NamedTuple):
     holes : float
         Minus the share of the support in which the density is NaN.
     is_whole : bool
-        Whether the support has no ends.
+        Whether the support is a line without ends; integers mostly begin somewhere.
     """
 
     some: int
@@ -172,7 +172,7 @@ def _over_supports(model, part):
             not candidate.depends,
             SHARP if sharp else int(good),
             -round(missing, 2),
-            not bounded,
+            not bounded and not discrete,
         )
         if best is None or rank > best[0]:
             best = (rank, candidate, densities)

@@ -137,11 +137,11 @@ DIGITS = r"(_?\d+|_[a-z]+)?"
 DOMAINS = {
     "real": r"(mu|mus|mean|m|loc|location|x0|shift|offset|log_?\w+|logits?|center|d)",
     "share": r"(p|ps|success|prob|probs|probability|pi|share|q|phi)",
-    "count": r"(n|N|trial|trials|total_count|total)",
+    "count": r"(n|N|trial|trials|total_count|total|size)",
     "positive": (
         r"((log_?)?(sigmas?|scales?|std|sd|stddev|taus?|temperature|rates?|lam(b\w*)?|lambda_|"
         r"alphas?|betas?|a|b|c|k|shapes?|kappa|df|dof|nu|var|variances?|sigma2|sigma_sq|precisions?|"
-        r"gammas?|lengths?|s|t|size|limit|concentrations?\d?|eta|weight|r|width|h))"
+        r"gammas?|lengths?|s|t|limit|concentrations?\d?|eta|weight|r|width|h))"
     ),
 }
 # Names of arrays, if the code uses them as arrays.

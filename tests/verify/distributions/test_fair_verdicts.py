@@ -191,6 +191,13 @@ def log_prob(x, a, b):
     first = a * np.log(b) - gammaln(a) + (a - 1) * np.log(x[0]) - b * x[0]
     return first + np.log(b) - b * x[1] + 0 * np.log(x[1])
 """
+NEGATIVE_BINOMIAL = """
+def log_pmf(k, size, prob):
+    constant = gammaln(size + k) - gammaln(k + 1) - gammaln(size)
+    return constant + size * np.log(prob) + k * np.log(1 - prob)
+def mean(size, prob):
+    return size * (1 - prob) / prob
+"""
 # A right file, a function of it, a text and its replacement.
 FILES = {
     "counts": (COUNTS, "variance", "mu * (1 + phi)", "mu * (1 + phi**2)"),
@@ -219,6 +226,7 @@ FILES = {
     "limit": (SQUASHED, "Squashed.log_prob", " - np.log(self.act_limit)", ""),
     "mixture": (MIXTURE, "log_prob", "np.logaddexp.reduce", "np.sum"),
     "encoder": (ENCODER, "Encoder.kl_divergence", "np.exp(2 * self", "np.exp(self"),
+    "size": (NEGATIVE_BINOMIAL, "log_pmf", "k * np.log(1 - prob)", "k * np.log(prob)"),
     "pair": (PAIR, "log_prob", "- gammaln(a)", ""),
     "median": (SURVIVAL, "median", "np.log(2) ** (1 / k)", "np.log(2) ** k"),
 }
