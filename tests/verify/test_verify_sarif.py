@@ -232,7 +232,7 @@ def test_an_undecided_distribution_points_to_its_statement(log):
     code, made = log("def log_density(x, alien):\n    return float('nan')\n")
     (result,) = made["runs"][0]["results"]
     assert (code, result["level"]) == (3, "warning")
-    assert result["locations"][0]["physicalLocation"]["region"]["startLine"] == 1
+    assert result["locations"][0]["physicalLocation"]["region"]["startLine"] == 2
 
 
 @pytest.mark.parametrize(
