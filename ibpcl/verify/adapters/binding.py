@@ -30,7 +30,7 @@ class Call(NamedTuple):
     - "cache", everything that the forward returned besides its output, or an integer, which selects
       one of these values,
     - "rate", a learning rate,
-    - "kept", the output that an object keeps in an attribute,
+    - "kept", an array that the forward of an object keeps in an attribute named like an output,
     - "unused", a parameter that the function never reads,
     - ``(name,)``, an input.
 
@@ -93,7 +93,7 @@ class Call(NamedTuple):
         inputs : dict of str to object
             The inputs of the forward by name.
         kept : object, optional
-            The output that an object keeps.
+            The array that an object keeps as an output.
 
         Returns
         -------
@@ -187,6 +187,14 @@ class Forward(NamedTuple):
         Whether it is a method, so that its object may store what the gradient needs.
     keeps : bool
         Whether the method stores anything in its object.
+    bends : bool
+        Whether its output is not linear in its only input, and its gradient reads nothing of the
+        object: then the gradient has to take the input.
+    axes : int or None
+        Number of axes of the output; None if there are several outputs.
+    kept : str
+        Name of the attribute in which it leaves a further array as an output; empty if there is
+        none.
     """
 
     name: str
@@ -196,6 +204,9 @@ class Forward(NamedTuple):
     returned: object = None
     method: bool = False
     keeps: bool = False
+    bends: bool = False
+    axes: int | None = None
+    kept: str = ""
 
 
 def readings_of(gradient, parameters, forward, output=None):
@@ -228,7 +239,7 @@ def readings_of(gradient, parameters, forward, output=None):
     roles = _decided(gradient, parameters.required, forward)
     open_names = [name for name, role in roles.items() if role is None]
     _by_elimination(gradient, roles, open_names, forward)
-    _predictions(roles, forward)
+    _predictions(gradient, roles, forward)
     unknown = [name for name, role in roles.items() if role is None]
     if unknown:
         raise FormError(_question(gradient, unknown[0], forward), in_gradient=True)
@@ -285,10 +296,12 @@ def _decided(gradient, names, forward):
         synonyms = [
             key for key in forward.inputs if words.same(key, name) and (key,) not in roles.values()
         ]
-        if word in words.RATES and not exact and not (word == "eta" and not arriving):
+        if forward.kept and word == words.plain(forward.kept):
+            roles[name] = "kept"
+        elif word in words.RATES and not exact and not (word == "eta" and not arriving):
             roles[name] = "rate"
-        elif _is_documented_output(name, gradient):
-            roles[name] = "out"
+        elif _is_documented_output(name, gradient) or word == words.plain(forward.name):
+            roles[name] = "out"  # softmax_grad(softmax)
         elif word in words.CACHES and forward.extras:
             roles[name] = results.get(word, "cache")
         elif exact:
@@ -389,26 +402,48 @@ def _by_elimination(gradient, roles, unknown, forward):
     left = [(name,) for name in forward.inputs if (name,) not in roles.values()]
     left = [role for role in left if not words.is_label(role[0])] or left
     may_be_inputs = _is_derivative(gradient) or not forward.method or "dout" in roles.values()
-    if waiting and len(waiting) == len(left) and may_be_inputs:
-        roles.update(zip(waiting, left, strict=True))
+    pairs = list(zip(waiting, left, strict=False))
+    if (
+        may_be_inputs
+        and len(waiting) == len(left)
+        and not any(words.is_data(name) and words.is_prediction(role[0]) for name, role in pairs)
+    ):
+        roles.update(pairs)
 
 
-def _predictions(roles, forward):
-    """Read the gradient from above as the prediction where a loss keeps none of its inputs.
+def _predictions(gradient, roles, forward):
+    """Read the gradient from above as the prediction where a loss cannot take it otherwise.
 
     ``backward(dvalues, y_true)`` of a loss ``forward(y_pred, y_true)`` needs the prediction, and
-    can have it by ``dvalues`` alone.
+    can have it by ``dvalues`` alone.  The gradient from above has no axis if the loss is a number.
     """
     free = [name for name in forward.inputs if (name,) not in roles.values()]
     arriving = [name for name, role in roles.items() if role == "dout"]
     labels = [role for role in roles.values() if isinstance(role, tuple) and len(role) == 1]
     if (
         forward.method
-        and not (forward.keeps or forward.extras)
+        and not forward.extras
+        and (not forward.keeps or _axes_read(gradient, arriving) > (forward.axes or 0))
         and len(arriving) == len(free) == 1
         and any(words.is_label(role[0]) for role in labels)
     ):
-        roles[arriving[0]] = (free[0],)
+        roles[arriving[0]] = "kept" if forward.kept else (free[0],)
+
+
+def _axes_read(gradient, names):
+    """Return the number of axes that a function needs of its parameters, 0 or 1."""
+    nodes = ast.walk(tree_of(gradient) or ast.Pass())
+    return int(
+        any(
+            (isinstance(node, ast.Subscript) and getattr(node.value, "id", None) in names)
+            or (
+                isinstance(node, ast.Call)
+                and getattr(node.func, "id", None) == "len"
+                and getattr(node.args[0], "id", None) in names
+            )
+            for node in nodes
+        )
+    )
 
 
 def _is_named(role):
@@ -434,9 +469,12 @@ def _other(gradient, roles, unknown, forward):
                 continue
             if forward.keeps or _is_returned(tree, name):
                 roles[name] = "dout"
+            if forward.keeps or forward.bends or _is_returned(tree, name):
                 continue
             return name, "dout"  # backward(x) of a layer takes the gradient from above
-        if named_so or isinstance(role, int) or role in ("dout", "cache", "rate", "unused"):
+        if role == "kept" and word != words.plain(forward.kept) and len(free) == 1:
+            return name, (free[0],)
+        if named_so or isinstance(role, int) or role in ("dout", "cache", "rate", "unused", "kept"):
             continue
         if role == "out" and word in EITHER and len(free) == 1 and word not in _results(forward):
             return name, (free[0],)
@@ -466,6 +504,9 @@ def _declared(gradient, call, name, role, forward):
     if role == "out":
         meaning = f"`{name}` is the output of {forward.name}"
         return Reading(call, meaning, "say so with output=True, or call the parameter `out`")
+    if role == "kept":
+        meaning = f"`{name}` is the array that {forward.name} keeps in self.{forward.kept}"
+        return Reading(call, meaning, f"call the parameter `{forward.kept}`")
     if role == "dout":
         meaning = f"`{name}` is the gradient from above"
         return Reading(call, meaning, "call the parameter `dout`")

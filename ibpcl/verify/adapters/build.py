@@ -65,6 +65,8 @@ class Routine(NamedTuple):
     expected : set of str or None
         Names of the leaves that surely have a gradient, for a gradient function that raises.  By
         default, all but labels, noise and settings.
+    is_averaged : bool
+        Whether the code says that the mean of the outputs is differentiated.
     notes : callable or None
         ``notes(found, mode)`` returns the notes of the report in place of the usual ones.
     """
@@ -89,6 +91,7 @@ class Routine(NamedTuple):
     notes: Callable | None = None
     expected: set | None = None
     omits: bool = False
+    is_averaged: bool = False
 
     @property
     def owners(self):
@@ -189,6 +192,8 @@ def build(routine):
     matched = [(by_name[name], reading.at(returned, path)) for name, path in found.paths.items()]
     main = out[0] if isinstance(out, tuple) else out
     modes = meaning.modes_of(main, matched, routine.takes_cotangent, routine.is_loss)
+    if routine.is_averaged:
+        modes = sorted(modes, key="mean".__ne__)
     made = _of_modes(routine, modes, found)
     result = getattr(returned, "returned", returned)
     shapes = reading.shapes_by_input(result, routine.returned_names, routine.inputs)

@@ -29,6 +29,7 @@ STEP = 1e-2  # by which one entry is changed, to see on which entries an output 
 ENTRIES = 30  # of an input whose derivatives are compared with each other
 FLAT = 1e-12  # relative difference of equal rates
 REDRAWN = 4  # guesses with other numbers
+SINGLE = 3  # what a number for the main input hides: more than a derivative without a meaning
 ALIKE = 0.8  # of a misspelt attribute to the right one, as difflib measures it
 
 
@@ -380,17 +381,18 @@ def _hidden(guess, parts, documented, judged):
     for name, value in guess.items():
         if name in documented or not isinstance(value, (np.ndarray, np.generic, int, float)):
             continue
+        is_main = words.plain(name) in words.GENERIC
         if isinstance(value, int):  # a count or an index, but not the main input
-            hidden += words.plain(name) in words.GENERIC
+            hidden += is_main
         elif np.ndim(value) == 0:
             usual = words.plain(name) in layouts.NUMBERS
             known = words.is_setting(name) or words.is_noise(name) or usual
             is_loss = all(np.size(part) == 1 for part in parts)
             beside_vector = is_loss and words.is_vector(name) and len(vectors) > 0
-            counts = name in judged or words.plain(name) in words.GENERIC
-            hidden += counts and not known and not beside_vector
+            if (is_main or name in judged) and not known and not beside_vector:
+                hidden += SINGLE if is_main else 1
         elif 1 in np.shape(value) and not (np.size(value) > 1 and words.is_vector(name)):
-            hidden += 1
+            hidden += SINGLE if is_main and np.size(value) == 1 else 1
     square = [one for one in guess.values() if np.ndim(one) == 2 and np.ptp(np.shape(one)) == 0]
     hidden += len(square) > 1
     plain = any(np.size(part) == 1 < np.ndim(part) + 1 for part in parts)

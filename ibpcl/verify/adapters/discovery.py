@@ -2,14 +2,14 @@
 
 import ast
 import inspect
-import re
 
 from ibpcl.verify.adapters import loss
 from ibpcl.verify.adapters import vocabulary as words
 from ibpcl.verify.adapters.closure import returns_closure
 from ibpcl.verify.adapters.expression import is_users, record_of
 from ibpcl.verify.adapters.function import flagged
-from ibpcl.verify.adapters.methods import methods_of
+from ibpcl.verify.adapters.methods import free_methods, methods_of
+from ibpcl.verify.adapters.pairing import pairs_in
 from ibpcl.verify.adapters.signatures import (
     method_parameters,
     parameters_of,
@@ -18,13 +18,6 @@ from ibpcl.verify.adapters.signatures import (
 )
 from ibpcl.verify.adapters.static import is_function
 from ibpcl.verify.adapters.target import Target
-
-# Forwards of a gradient function whose name contains no other word, such as `gradient`.
-OBJECTIVES = ("f", "loss", "cost", "objective", "func", "fun", "function", "J")
-# Words for an objective, which the name of its gradient may lack: `logistic_loss`, `logistic_grad`.
-OBJECTIVE_WORDS = frozenset({"loss", "cost", "objective", "function", "func", "fun", "fn", "f"})
-# Verbs in a name that do not distinguish functions: `compute` in `compute_cost`.
-FILLERS = frozenset({"compute", "calculate", "calc", "get", "eval", "evaluate"})
 
 
 def targets_in(module):
@@ -47,7 +40,7 @@ def targets_in(module):
         if callable(value) and not inspect.isclass(value) and not name.startswith("__")
     }
     own_functions = {name: value for name, value in functions.items() if _is_own(value, module)}
-    targets = _pairs(own_functions, functions)
+    targets = pairs_in(functions, own_functions)
     taken = {alias for target in targets.values() for alias in (target.name, *target.aliases)}
     for name, value in own_functions.items():
         gradient = flagged(value) if name not in taken and inspect.isfunction(value) else None
@@ -64,8 +57,8 @@ def targets_in(module):
             targets[name] = Target(name, value)
     targets.update(_classes(everything, module, targets))
     for kind in everything.values():
-        if inspect.isclass(kind) and _is_own(kind, module) and kind.__name__ not in targets:
-            targets.update(_static_pairs(kind))
+        if inspect.isclass(kind) and _is_own(kind, module):
+            targets.update(_of_free_methods(kind))
     recording = any(
         inspect.isclass(value) and is_users(value) and record_of(value) is not None
         for value in everything.values()
@@ -77,17 +70,29 @@ def targets_in(module):
     return dict(sorted(targets.items(), key=lambda item: order.get(item[0], len(order))))
 
 
-def _static_pairs(kind):
-    """Return the pairs of static methods of a class, which belong together by their names."""
+def _of_free_methods(kind):
+    """Return the pairs of methods of a class that need no object, such as `tanh`, `tanh_prime`.
+
+    The forward and the backward of the class are left out: it is a target itself.  Only one pair
+    in a class without them has the name of the class.
+    """
+    main = methods_of(kind) if is_concrete(kind) else None
     functions = {
-        name: getattr(kind, name)
-        for name, value in vars(kind).items()
-        if isinstance(value, staticmethod)
+        name: function
+        for name, function in free_methods(kind).items()
+        if name not in (main or ()) and _does_something(function)
     }
+    found = {name: target for name, target in pairs_in(functions).items() if target.aliases}
+    for name, function in functions.items():
+        gradient = flagged(function)
+        if gradient is not None and name not in found:
+            found[name] = Target(name, function, gradient, (name,))
+    title = kind.__name__
+    if len(found) == 1 and main is None and not loss.method_of(kind):
+        [(name, target)] = found.items()
+        return {title: target._replace(name=title, aliases=(f"{title}.{name}",))}
     return {
-        f"{kind.__name__}.{name}": target._replace(name=f"{kind.__name__}.{name}")
-        for name, target in _pairs(functions, functions).items()
-        if target.aliases
+        f"{title}.{name}": target._replace(name=f"{title}.{name}") for name, target in found.items()
     }
 
 
@@ -104,102 +109,6 @@ def _has_inputs(name, function, everything):
 
 def _is_own(value, module):
     return getattr(value, "__module__", None) == module.__name__ or not hasattr(value, "__module__")
-
-
-def _pairs(own, functions):
-    """Return the pairs that follow from the names of functions."""
-    plain = {}
-    marked = {}
-    for name in functions:
-        parts = words.tokens(name)
-        if any(part in words.FORWARD_WORDS for part in parts):
-            marked.setdefault(_without(parts, words.FORWARD_WORDS), name)
-        plain.setdefault(tuple(parts), name)
-    pairs = {}
-    used = set()
-    for kind, marks in (
-        ("pair", words.BACKWARD_WORDS),
-        ("pair", words.DERIVATIVE_WORDS),
-        ("jvp", words.JVP_WORDS),
-        ("hvp", words.HVP_WORDS),
-    ):
-        for name in functions:
-            if name in used:
-                continue
-            forward = _forward_of(name, marks, plain, marked, kind)
-            if (
-                forward is None
-                or forward == name
-                or (name not in own and not name.endswith("_vjp"))
-                or (kind == "pair" and forward in pairs)
-            ):
-                continue
-            title = forward if kind == "pair" else name
-            beside = pairs[forward].gradient if kind == "hvp" and forward in pairs else None
-            base = "_".join(_without(words.tokens(name), marks))
-            aliases = (name, base) if kind == "pair" else ()
-            pairs[title] = Target(title, functions[forward], functions[name], aliases, beside)
-            used.add(name)
-            if kind == "pair":
-                used.add(forward)
-    return pairs
-
-
-def _forward_of(name, marks, plain, marked, kind):
-    """Return the name of the forward that belongs to a gradient's name, or None."""
-    parts = words.tokens(name)
-    for phrase in words.HVP_PHRASES if kind == "hvp" else ():
-        if tuple(parts[-len(phrase) :]) == phrase:
-            parts = [*parts[: -len(phrase)], "hvp"]
-    if any(part in marks for part in parts):
-        for base in (_without(parts, marks), _without(parts, marks | words.DERIVATIVE_WORDS)):
-            if base and base in marked:
-                return marked[base]
-            if base and base in plain:
-                return plain[base]
-            if not base:
-                alone = marked.get(()) if marks is words.BACKWARD_WORDS else None
-                return (
-                    alone
-                    or next((o for o in OBJECTIVES if (o,) in plain and o != name), None)
-                    or _objective_of(name, marks, plain)
-                )
-        if found := _objective_of(name, marks, plain):
-            return found
-    for ending in ("prime", "derivative", "gradient", "grad", "deriv"):  # tanhprime
-        found = plain.get(tuple(words.tokens(name.removesuffix(ending))))
-        if marks is words.DERIVATIVE_WORDS and found not in (None, name):
-            return found
-    quotient = re.fullmatch(r"d_?(\w+?)_?d_?[a-z]\w?", name)  # dUdx
-    if marks is words.DERIVATIVE_WORDS and quotient and quotient[1] in plain.values():
-        return quotient[1]
-    if marks is words.DERIVATIVE_WORDS and name.startswith("d") and len(name) > 1:
-        rest = name[1:]
-        if tuple(words.tokens(rest)) in plain and plain[tuple(words.tokens(rest))] == rest:
-            return rest
-    return None
-
-
-def _objective_of(name, marks, plain):
-    """Return the name of the objective of a function such as `compute_gradient`, or None.
-
-    One with the same filler is taken first: `compute_cost` before `calculate_cost` and `cost`.
-    """
-    parts = words.tokens(name)
-    rest = _without(parts, marks | FILLERS | OBJECTIVE_WORDS)
-    fillers = FILLERS.intersection(parts)
-    found = [
-        (fillers != FILLERS.intersection(other), len(other), its_name)
-        for other, its_name in plain.items()
-        if _without(other, FILLERS | OBJECTIVE_WORDS) == rest
-        and OBJECTIVE_WORDS.intersection(other)
-        and its_name != name
-    ]
-    return min(found)[-1] if found else None
-
-
-def _without(parts, marks):
-    return tuple(part for part in parts if part not in marks)
 
 
 def _classes(everything, module, targets):

@@ -26,7 +26,7 @@ from ibpcl.verify.adapters.build import (
 )
 from ibpcl.verify.adapters.construction import constructed
 from ibpcl.verify.adapters.function import are_all_outputs, n_outputs, split
-from ibpcl.verify.adapters.methods import method_of, methods_of
+from ibpcl.verify.adapters.methods import is_free, method_of, methods_of
 from ibpcl.verify.adapters.refusals import FormError, raised
 from ibpcl.verify.adapters.signatures import (
     method_parameters,
@@ -171,6 +171,7 @@ class Layer:
         if self._is_prepared_by_forward(after):
             self.holder = state.prepared(self.holder, after)
             after, self.result = self._probe(self.holder)
+        self.after = after
         found = state.parameters_in(self.holder, after, list(given.values()))
         self.used = {item.name for item in found[:MOST] if self._is_used(item)}
         self.parameters = [
@@ -275,17 +276,48 @@ class Layer:
             returned_names(self.forward),
             method=True,
             keeps=_stores(self.forward),
+            bends=self._bends(out),
+            axes=np.ndim(out) if outputs < 2 else None,
+            kept=self._kept_beside(out),
         )
         ways = binding.readings_of(self.backward, self.received, forward, output)
         made = []
         for way in ways:
-            pair = build(self._routine(way, outputs))
+            pair = build(self._routine(way, outputs, forward))
             if pair.raised is not None and are_all_outputs(self.result, pair, way):
-                pair = build(self._routine(way, len(self.result)))
+                pair = build(self._routine(way, len(self.result), forward))
             made.append(pair)
         if made[0].raised is not None:
             self._refuse_unset(made[0].raised)
         return joined(made)
+
+    def _bends(self, out):
+        """Return whether only an input can tell the gradient where the forward was evaluated."""
+        moved = {n: x for n, x in self.arguments.given.items() if leaves.is_array(x)}
+        if len(moved) != 1 or isinstance(out, tuple) or not is_free(self.kind, self.methods[1]):
+            return False
+        [(name, value)] = moved.items()
+
+        def at(scale):
+            made = {**self._copies(), name: scale * np.asarray(value)}
+            return self._seeded(
+                lambda: self._call(self.forward, leaves.duplicate(self.holder), made)
+            )
+
+        with np.errstate(all="ignore"):
+            return not np.allclose(at(-2) + 2 * at(1), 3 * at(0), equal_nan=True)
+
+    def _kept_beside(self, out):
+        """Return the name of an attribute that keeps an array as output beside a number."""
+        named = {} if np.ndim(out) else dict(leaves.children(self.after))
+        return next(
+            (
+                name
+                for name, value in named.items()
+                if words.plain(name) in words.KEPT_OUTPUTS and np.ndim(value)
+            ),
+            "",
+        )
 
     def _refuse_identity(self, out):
         """Raise an error for a loss whose forward returns an input as it is."""
@@ -319,7 +351,7 @@ class Layer:
                 in_gradient=True,
             )
 
-    def _routine(self, way, outputs):
+    def _routine(self, way, outputs, forward):
         """Return how the object is run in one reading."""
         inputs = self.arguments.spread
         by_name = {item.name: item for item in self.parameters}
@@ -336,7 +368,10 @@ class Layer:
             return out, Held(copy, made, out, extras)
 
         def pull(source, dout, held):
-            positional, named = way.call.arguments(dout, held.out, held.extras, held.arguments)
+            kept = getattr(held.holder, forward.kept) if forward.kept else None
+            positional, named = way.call.arguments(
+                dout, held.out, held.extras, held.arguments, kept
+            )
             holder = held.holder
             if way.call.takes_rate or self.moves:  # an update is for one step
                 holder = leaves.duplicate(holder)
@@ -381,6 +416,7 @@ class Layer:
             notes=notes,
             unjudged=lambda found: self._unjudged(way, found, ignores, learned),
             expected={leaf.name for leaf in made.moved if not reading.is_fixed(leaf)} | {*learned},
+            is_averaged=_is_averaged(self.kind, self.methods.forward),
         )
 
     def _is_learned(self, item):
@@ -519,6 +555,21 @@ class Layer:
                 f"{self._title(self.methods.forward)} draws from np.random: every call got the "
                 "same numbers"
             )
+
+
+def _is_averaged(kind, forward):
+    """Return whether a method of a class takes the mean of its forward, as `calculate` does."""
+    for name in dir(kind):
+        method = getattr(kind, name)
+        tree = tree_of(method) if inspect.isfunction(method) and name != forward else None
+        called = {
+            node.func.attr
+            for node in ast.walk(tree or ast.Pass())
+            if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute)
+        }
+        if called >= {forward, "mean"}:
+            return True
+    return False
 
 
 def _stores(method):

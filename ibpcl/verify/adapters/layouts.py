@@ -184,6 +184,7 @@ LAYOUTS = (
     _layout((P, (3, 4)), (Y, [(3, 4), CLASSES, ONEHOT[4]])),
     _layout((P, (3,)), (Y, BINARY)),
     _layout((P, (1, 3)), (Y, ROW)),
+    _layout((P, (4,)), (Y, 1)),  # one example and its class
     _layout((P, (3, 2, 5)), (Y, GRID), (r"mask", MASK)),
     *(
         _layout(

@@ -13,15 +13,8 @@ from ibpcl.verify.adapters.construction import constructed
 from ibpcl.verify.adapters.refusals import FormError
 from ibpcl.verify.adapters.signatures import parameters_of, returned_names
 
-# Methods that may return a loss with its gradient.
-METHODS = (
-    "loss",
-    "compute_loss",
-    "cost",
-    "loss_and_grad",
-    "loss_and_gradient",
-    "compute_cost",
-)
+# Words in the names of methods that may return a loss with its gradient.
+OF_METHODS = frozenset({"loss", "cost", "objective"})
 # Names of a loss that a function returns first.
 NAMES = frozenset({"loss", "cost", "j", "objective", "nll", "error", "mse", "l"})
 
@@ -209,8 +202,9 @@ def method_of(kind):
     return next(
         (
             name
-            for name in METHODS
-            if inspect.isfunction(getattr(kind, name, None))
+            for name in dir(kind)
+            if not OF_METHODS.isdisjoint(words.tokens(name))
+            and inspect.isfunction(getattr(kind, name))
             and returns_gradients(getattr(kind, name))
         ),
         None,

@@ -1,10 +1,12 @@
 """The forward and the backward method of a class, found by their names."""
 
+import ast
 import inspect
 from typing import NamedTuple
 
 from ibpcl.verify.adapters import vocabulary as words
 from ibpcl.verify.adapters.pair import Adapted
+from ibpcl.verify.adapters.signatures import tree_of
 
 
 class Methods(NamedTuple):
@@ -36,7 +38,9 @@ def methods_of(kind):
         None if one of the two is missing.
     """
     own = {name: getattr(kind, name, None) for base in kind.__mro__[:-1] for name in vars(base)}
-    named = {words.plain(name): name for name in reversed(own) if callable(own[name])}
+    usable = [name for name in reversed(own) if callable(own[name])]
+    named = {"".join(words.without_verbs(name)): name for name in usable}
+    named.update((words.plain(name), name) for name in usable)
     forward = _first(words.FORWARD_METHODS, own, named)
     backward = _first(words.BACKWARD_METHODS, own, {**named, words.plain(forward): ""})
     return Methods(forward, backward) if forward and backward else None
@@ -50,6 +54,75 @@ def _first(names, own, named):
         if not name.startswith("_") and named.get(words.plain(name)):
             return named[words.plain(name)]
     return ""
+
+
+def free_methods(kind):
+    """Return the methods of a class that need no attribute of an object.
+
+    They are static, or read only other such methods of ``self`` and values of the class, as
+    ``sigmoid_prime`` of a network does.
+
+    Parameters
+    ----------
+    kind : type
+        The class.
+
+    Returns
+    -------
+    dict of str to callable
+        Functions without ``self``, by name; those of base classes are left out.
+
+    Examples
+    --------
+    >>> list(free_methods(type("Net", (), {"relu": staticmethod(abs)})))
+    ['relu']
+    """
+    if inspect.isabstract(kind):
+        return {}
+    blank = object.__new__(kind)
+    return {
+        name: getattr(blank, name)
+        for name, value in vars(kind).items()
+        if not name.startswith("__")
+        and (isinstance(value, staticmethod) or inspect.isfunction(value))
+        and is_free(kind, name)
+    }
+
+
+def is_free(kind, name, callers=()):
+    """Return whether a method reads nothing of its object that the constructor sets.
+
+    Parameters
+    ----------
+    kind : type
+        The class.
+    name : str
+        Name of the method, or of any other attribute.
+    callers : tuple of str
+        Methods that call it, which are decided elsewhere.
+
+    Returns
+    -------
+    bool
+        False if the source of the method is not available.
+    """
+    method = inspect.getattr_static(kind, name, None)
+    if isinstance(method, (staticmethod, classmethod)):
+        return True
+    tree = tree_of(method) if inspect.isfunction(method) else None
+    if tree is None or not tree.args.args:
+        return False
+    own = tree.args.args[0].arg
+    read = [
+        node.attr
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Attribute) and getattr(node.value, "id", None) == own
+    ]
+    used = sum(isinstance(node, ast.Name) and node.id == own for node in ast.walk(tree))
+    return used == len(read) and all(
+        other in callers or other == name or is_free(kind, other, (*callers, name))
+        for other in read
+    )
 
 
 def method_of(kind, name):

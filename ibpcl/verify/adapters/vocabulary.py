@@ -50,15 +50,16 @@ HVP_PHRASES = (
     ("hess", "vec"),
 )
 
+# Verbs in a name that do not distinguish functions: `compute` in `compute_cost`.
+FILLERS = frozenset({"compute", "calculate", "calc", "get", "eval", "evaluate"})
+
 FORWARD_METHODS = (
     "forward",
     "forward_pass",
     "forward_propagation",
     "forward_propagate",
     "forward_prop",
-    "forwardprop",
     "feedforward",
-    "feed_forward",
     "propagate",
     "fprop",
     "fwd",
@@ -69,7 +70,6 @@ FORWARD_METHODS = (
     "activation",
     "f",
     "loss",
-    "compute_loss",
     "cost",
     "value",
     "call",
@@ -89,9 +89,7 @@ BACKWARD_METHODS = (
     "backward_propagate",
     "backward_prop",
     "backpropagation",
-    "back_propagation",
     "backpropagate",
-    "back_propagate",
     "backprop",
     "bprop",
     "bwd",
@@ -104,6 +102,7 @@ BACKWARD_METHODS = (
     "gradients",
     "grads",
     "derivative",
+    "derivatives",
     "first_derivative",
     "deriv",
     "prime",
@@ -124,17 +123,6 @@ BACKWARD_METHODS = (
     "_backward",
     "backwards",
     "_backwards",
-    "compute_gradients",
-    "compute_gradient",
-    "compute_grads",
-    "compute_grad",
-    "calculate_gradients",
-    "calculate_gradient",
-    "compute_derivative",
-    "compute_derivatives",
-    "calculate_derivative",
-    "_compute_gradients",
-    "_compute_gradient",
 )
 
 # Switches with which a forward keeps what its backward needs.
@@ -467,6 +455,27 @@ def _spelled(word):
         ),
         word,
     )
+
+
+def without_verbs(name):
+    """Return the words of a name without verbs that say nothing of what is computed.
+
+    Parameters
+    ----------
+    name : str
+        The name.
+
+    Returns
+    -------
+    list of str
+        The words without :data:`FILLERS`.
+
+    Examples
+    --------
+    >>> without_verbs("computeGradient"), without_verbs("get_loss_and_grad")
+    (['gradient'], ['loss', 'and', 'grad'])
+    """
+    return [word for word in tokens(name) if word not in FILLERS]
 
 
 def same(a, b):

@@ -602,17 +602,12 @@ def without_report(trap, loaded, target, request):
             "words": f"check: {title}: {raised(cause, 'it')}",
             "abstract": True,
         }
-    if isinstance(cause, NameError) and loaded.failures:
-        return {
-            "state": "refused",
-            "words": f"check: {title}: {raised(cause, 'it')}, and {loaded.failures[0]}",
-        }
-    setter = _setter_of(module, cause.name) if isinstance(cause, NameError) else None
-    if setter is not None:
-        return {
-            "state": "refused",
-            "words": f"check: {title}: {raised(cause, 'it')}, which {setter}() must set before",
-        }
+    if isinstance(cause, NameError):  # the forward cannot run, so no gradient is judged
+        setter = _setter_of(module, cause.name)
+        reason = f", and {loaded.failures[0]}" if loaded.failures else ""
+        if setter is not None and not reason:
+            reason = f", which {setter}() must set before"
+        return {"state": "refused", "words": f"check: {title}: {raised(cause, 'it')}{reason}"}
     if _is_forward_of_an_object(target, error, request):
         return {
             "state": "refused",

@@ -108,6 +108,30 @@ def class_of_a_function(w):
     )
 
 
+def methods_without_an_object(w):
+    """A network that nobody can make, with an activation among its methods."""
+    forward = w.core.name
+    backward = w.one_of((*PATTERNS, "derivative_of_{}")).format(forward)
+    return (
+        "class Network:\n"
+        + w.method("__init__", "topology", code("self.topology = topology"))
+        + w.method(forward, w.inputs, w.doc(), code(f"{w.core.before}\nreturn {w.core.out}"))
+        + w.method(backward, w.inputs, w.gradients(w.recomputed()))
+        + w.check_inputs()
+    )
+
+
+def activation_that_keeps_nothing(w):
+    """Its backward takes the input of the forward, and no gradient from above."""
+    forward, backward = w.style.methods
+    return (
+        f"class {camel(w.core.name)}:\n"
+        + w.method(forward, w.inputs, w.doc(), code(f"{w.core.before}\nreturn {w.core.out}"))
+        + w.method(backward, w.inputs, w.gradients(w.recomputed()))
+        + w.check_inputs()
+    )
+
+
 def layer_by_tuple(w):
     store, table = kept(w.saved)
     forward, backward = w.style.methods
@@ -348,6 +372,7 @@ def loss_class(w):
 
 def model_with_a_loss(w):
     """A model whose method ``loss(X, y)`` returns the loss and a dict of gradients."""
+    method = w.one_of(("loss", "compute_cost", "get_loss_and_grad"))
     names = list(w.grads)
     data = [name for name in w.core.inputs if name not in names]
     places = {name: f"self.{name}" for name in names}
@@ -366,7 +391,7 @@ def model_with_a_loss(w):
     return (
         "class Model:\n"
         + w.method("__init__", ", ".join(arguments), code(initial))
-        + w.method("loss", parameters, w.doc(data), code("\n".join([*lines, "return loss, grads"])))
+        + w.method(method, parameters, w.doc(data), code("\n".join([*lines, "return loss, grads"])))
         + w.check_inputs(data, **{table[letter]: cores.SIZES[letter] for letter in sizes})
     )
 
@@ -505,6 +530,8 @@ FORMS = {
     "flag": Form(flag, cores.ACTIVATIONS),
     "Jacobian": Form(jacobian, cores.JACOBIANS),
     "class of a function": Form(class_of_a_function, cores.ACTIVATIONS, is_promised=False),
+    "methods without an object": Form(methods_without_an_object, cores.ACTIVATIONS),
+    "activation that keeps nothing": Form(activation_that_keeps_nothing, cores.ACTIVATIONS),
     "layer by tuple": Form(layer_by_tuple, cores.LAYERS, True),
     "layer with attributes": Form(layer_with_attributes, LAYERS, True),
     "layer of given arrays": Form(layer_of_arrays, LAYERS, True),
