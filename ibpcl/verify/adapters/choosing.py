@@ -8,6 +8,7 @@ author had in mind, because a gradient has the shape of its input.
 
 import difflib
 import inspect
+import itertools
 from typing import NamedTuple
 
 import numpy as np
@@ -27,6 +28,7 @@ from ibpcl.verify.adapters.stub import to_paste
 OPENED = 40
 STEP = 1e-2  # by which one entry is changed, to see on which entries an output depends
 ENTRIES = 30  # of an input whose derivatives are compared with each other
+MEETING = 1e-9  # relative difference of losses, above which examples depend on each other
 FLAT = 1e-12  # relative difference of equal rates
 REDRAWN = 4  # guesses with other numbers
 SINGLE = 3  # what a number for the main input hides: more than a derivative without a meaning
@@ -156,8 +158,7 @@ def with_guesses(target, given, missing, wrt):
         If no guess runs the forward.  The message has a ``check_inputs`` to fill in.
     """
     f = target.forward
-    function, skip, holder, held = _source_of_guesses(target)
-    beside = target.gradient if inspect.isroutine(target.gradient) else None
+    function, skip, holder, held, beside = _source_of_guesses(target)
     unknown = guesses.unknown(function, skip, holder, {**held, **given}, beside)
     names = [name for name in unknown.names if name not in given]
     unknown = unknown._replace(names=[*names, *construction.arrays(f, given)])
@@ -215,12 +216,16 @@ def with_guesses(target, given, missing, wrt):
 
 
 def _source_of_guesses(target):
-    """Return the function whose parameters are guessed, its class, and arrays that may fit."""
+    """Return the function whose parameters are guessed, its class, and what helps to guess them.
+
+    These are arrays that may fit, and the gradient function.
+    """
     f = target.forward
+    beside = target.gradient if inspect.isroutine(target.gradient) else None
     if inspect.isroutine(f) or (not inspect.isclass(f) and methods_of(type(f)) is None):
         held = {leaf.name: leaf.value for leaf in loss.globals_of(f)} if not target.gradient else {}
         if inspect.isroutine(f) or loss.method_of(type(f)) is None:
-            return f, 0, None, held
+            return f, 0, None, held, beside
     kind = f if inspect.isclass(f) else type(f)
     methods = methods_of(kind)
     method = methods.forward if methods else loss.method_of(kind)
@@ -228,7 +233,8 @@ def _source_of_guesses(target):
     skip = (1 if is_function(kind) else 0) if static else 1
     held = {} if inspect.isclass(f) else leaves.arrays_in(f)
     held = {str(path): value for path, value in held.items() if 0 < np.ndim(value) < 3}
-    return getattr(kind, method), skip, kind, dict(list(held.items())[:4])
+    beside = getattr(kind, methods.backward) if methods else None
+    return getattr(kind, method), skip, kind, dict(list(held.items())[:4]), beside
 
 
 def _copied(named):
@@ -263,6 +269,7 @@ def _guess(ready, guess, documented):
     parts = out if isinstance(out, (tuple, list)) else (out,)
     if not all(np.asarray(part).dtype.kind in "fc" and np.all(np.isfinite(part)) for part in parts):
         return None
+    strange = strange or (isinstance(ready.forward, Pair) and _meets_others(ready.forward))
     misfits = _n_misfits(wanted, returned) + unjudged
     hides = _hidden(guess, parts, documented, judged) + 2 * strange
     plain = any(
@@ -291,6 +298,50 @@ def _is_flat(pair):
         if np.ptp(ends) <= FLAT * max(map(abs, ends)):
             return True
     return False
+
+
+def _meets_others(pair):
+    """Return whether the label of one example meets other examples, as (3,) meets (3, 1).
+
+    Only the forward is called.  The difference that a label makes is then another one if another
+    example changes.
+    """
+    arrays = {
+        name: value
+        for name, value in zip(pair.names, pair.inputs, strict=True)
+        if isinstance(value, np.ndarray) and value.ndim and not words.is_weight(name)
+    }
+    labels = [name for name in arrays if words.is_label(name) or words.plain(name) == "y"]
+    others = [n for n in arrays if n not in labels and leaves.is_array(arrays[n])]
+    if not labels or not others:
+        return False
+    count = len(arrays[labels[0]])
+    axes = [n for n, size in enumerate(np.shape(arrays[others[0]])) if size == count > 1]
+    if not axes:
+        return False
+
+    def total(has_other_features, has_other_label):
+        values = {
+            name: _nonzero(value) for name, value in zip(pair.names, pair.inputs, strict=True)
+        }
+        if has_other_features:
+            examples = np.moveaxis(values[others[0]], axes[0], 0)
+            examples[0] = 1 - examples[0]
+        if has_other_label:
+            values[labels[0]][1] = values[labels[0]][0]
+        out = pair.forward(*values.values())[0]
+        return float(np.sum(np.real(out[0] if isinstance(out, tuple) else out)))
+
+    ends = [total(*changed) for changed in itertools.product((False, True), repeat=2)]
+    meeting = ends[3] - ends[2] - ends[1] + ends[0]
+    return abs(meeting) > MEETING * max(map(abs, ends))
+
+
+def _nonzero(value):
+    """Return a copy of an input; of zeros, with which weights often begin, other numbers."""
+    if isinstance(value, np.ndarray) and leaves.is_array(value) and not np.any(value):
+        return np.random.default_rng(4).normal(size=value.shape)
+    return leaves.duplicate(value)
 
 
 def _is_elementwise(pair):
@@ -391,12 +442,17 @@ def _hidden(guess, parts, documented, judged):
             beside_vector = is_loss and words.is_vector(name) and len(vectors) > 0
             if (is_main or name in judged) and not known and not beside_vector:
                 hidden += SINGLE if is_main else 1
-        elif 1 in np.shape(value) and not (np.size(value) > 1 and words.is_vector(name)):
+        elif 1 in np.shape(value) and not (np.size(value) > 1 and _may_be_column(name)):
             hidden += SINGLE if is_main and np.size(value) == 1 else 1
     square = [one for one in guess.values() if np.ndim(one) == 2 and np.ptp(np.shape(one)) == 0]
     hidden += len(square) > 1
     plain = any(np.size(part) == 1 < np.ndim(part) + 1 for part in parts)
     return hidden + plain + any(np.size(part) > 1 and np.ptp(part) == 0 for part in parts)
+
+
+def _may_be_column(name):
+    """Return whether an array is usually a vector: a bias, a gain or labels."""
+    return words.is_vector(name) or words.is_label(name) or words.plain(name) == "y"
 
 
 def _is_simpler(made, best):

@@ -31,6 +31,11 @@ SET_UP = re.compile(
     r"|_*(build|compute|init|initiali[sz]e|set|set_?up)_?(in(put)?_)?(dims?|dimensions|shapes?)",
     re.IGNORECASE,
 )
+# Attributes that others set before the first forward.
+SHAPES = re.compile(r"in(put)?_?(shape|dims?|size)", re.IGNORECASE)
+# Words in the names of the sides of a kernel or a window.
+SIDES = frozenset({"kernel", "pool", "filter", "window"})
+SIDE = 2
 FRACTION = 0.5  # for a rate of dropout, a slope, a momentum
 
 
@@ -97,7 +102,7 @@ def _running(kind, arguments, inputs):
         runs(holder, inputs, called)
     except FormError:
         shape = np.shape(first_array(inputs))
-        for given in (shape[1:], shape) if set_up_methods(kind) else ():
+        for given in (shape[1:], shape):
             holder = made(kind, arguments)
             with contextlib.suppress(FormError):
                 _set_up(holder, given)
@@ -108,7 +113,10 @@ def _running(kind, arguments, inputs):
 
 
 def _set_up(holder, shape):
-    """Call the methods in which a layer creates its parameters."""
+    """Call the methods in which a layer creates its parameters; it may lack the input's shape."""
+    for name, value in leaves.children(holder):
+        if value is None and SHAPES.fullmatch(name):
+            setattr(holder, name, shape[-1] if name.endswith("size") else shape)
     for name in set_up_methods(type(holder)):
         given = [shape] * len(method_parameters(type(holder), name).required)
         try:
@@ -211,6 +219,8 @@ def values_for(kind, name, shape):
     """
     annotation = getattr(kind.__init__, "__annotations__", {}).get(name)
     parts = words.tokens(name)
+    if not SIDES.isdisjoint(parts) and not {"num", "n", "number"}.intersection(parts):
+        return [SIDE, (SIDE, SIDE)]
     if "shape" in parts or "dims" in parts:
         return [tuple(shape[1:]), tuple(shape)]
     if not DERIVED.isdisjoint(parts):

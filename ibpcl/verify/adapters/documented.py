@@ -65,7 +65,10 @@ def documented_shapes(function, holder=None):
     image = bool(re.search(r"\(\s*N\s*,\s*C\s*,\s*H\s*,\s*W\s*\)", text))
     for name in names:
         match = re.search(
-            rf"(?<![\w]){re.escape(name)}\b\s*[:\-(]?[^\n()]*?(?:\n[^\n()]*?)?\(([^()\n]*)\)", text
+            rf"(?<![\w]){re.escape(name)}\b\s*(?:\([\w. ]*(?:array|tensor)\w*\)\s*)?[:\-(]?"
+            r"[^\n()]*?(?:\n[^\n()]*?)?\(([^()\n]*)\)",
+            text,
+            re.IGNORECASE,
         )
         if match is None or is_documented_number(name, text) or _reaches_another(match, names):
             continue

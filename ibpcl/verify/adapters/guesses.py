@@ -17,7 +17,9 @@ PROBABLE = r"^\s*{}\b\s*(?::|-|\().*probabilit"
 LISTED = r"\b{}\b\s*:\s*(?::class:)?.{{0,30}}\blist of"  # an argument that a docstring calls a list
 INTEGER = r"\b{}\b\s*(:|--)\s*(int|integer)s?\b"
 # Words for losses whose labels are probabilities.
-ENTROPIES = frozenset({"softmax", "entropy", "crossentropy", "ce", "nll", "xent"})
+ENTROPIES = frozenset(
+    {"softmax", "entropy", "crossentropy", "ce", "nll", "xent", "multinomial", "logistic"}
+)
 # Names of weights that are a vector beside labels.
 COEFFICIENTS = frozenset({"w", "weights", "theta", "beta", "coef"})
 MOST = 200  # guesses
@@ -134,6 +136,7 @@ def unknown(function, skip=0, holder=None, given=(), beside=None):
     sources = [one for one in (function, beside, holder) if one is not None]
     text = "\n".join(inspect.getdoc(one) or "" for one in sources)
     shapes = {} if beside is None else documented_shapes(beside)
+    shapes = {name: shape for name, shape in shapes.items() if name in parameters.every}
     shapes = {**shapes, **documented_shapes(function, holder)}
     annotations = getattr(function, "__annotations__", {})
     of_loss = any(words.is_label(name) or words.plain(name) == "y" for name in every)
@@ -308,7 +311,8 @@ def labelled(guess, context):
     guess : dict of str to object
         The guess.
     context : str
-        Words in the name of the function, which tell whether it is a cross-entropy.
+        Words in the name of the function, which tell whether it is a cross-entropy.  The name of
+        labels may tell it, too.
 
     Returns
     -------
@@ -321,13 +325,13 @@ def labelled(guess, context):
     array([[1., 0., 0.],
            [0., 1., 0.]])
     """
-    if ENTROPIES.isdisjoint(context.split()):
-        return guess
+    is_entropy = not ENTROPIES.isdisjoint(context.split())
     ones = {
         name: np.eye(value.shape[1])[np.arange(value.shape[0]) % value.shape[1]]
         for name, value in guess.items()
-        if (words.is_label(name) or words.plain(name) == "y")
-        and isinstance(value, np.ndarray)
+        if ((words.is_label(name) or words.plain(name) == "y") and is_entropy)
+        or "onehot" in words.plain(name)
+        if isinstance(value, np.ndarray)
         and value.dtype.kind == "f"
         and value.ndim == 2
         and value.shape[1] > 1

@@ -462,7 +462,9 @@ class Layer:
         if not way.call.takes_cotangent and len(reading.entries_of(result)) == len(of_model) > 0:
             found = reading.assigned(result, self._names(), of_model)
         elif parameters and (found.extra or not found.paths):
-            found = reading.assigned(result, self._names(), moved + parameters)
+            found = reading.assigned(
+                result, self._names(), moved + parameters, [*inputs, *parameters]
+            )
         returned = {name: (RETURNED, *path) for name, path in found.paths.items()}
         kept = {}
         for leaf in moved:

@@ -64,7 +64,7 @@ SETTINGS = {
     "seed": 0,
     "f": 2,
 }
-X = r"t?x\w?|a|z|h|inputs?\w*|features|aprev|data|phi|images?|img|seq|prev|act\w*|inp|xin"
+X = r"t?x\w?|a|z|h|inputs?\w*|\w*features|aprev|\w*data|phi|\w*images?|img|seq|prev|act\w*|inp|xin"
 W = r"(w|weights?|theta|kernels?|filters?|filt|u|coefs?)[01]?"
 B = r"(b|bias(es)?|intercept)[01]?|c"
 Y = r"y|t|ys|labels?|targets?|ytrue|yonehot|onehot|classes|truth|expected|actual|gt"
@@ -208,7 +208,13 @@ LAYOUTS = (
         for labels in (CLASSES, ONEHOT[4])
     ),
     # One or two inputs of which nothing is known.
-    _layout((INDICES, CLASSES), (W, (4, 5)), (OTHERS, CLASSES), words=INDEX, only=True),
+    _layout(
+        (INDICES, [CLASSES, GRID]),
+        (W, (4, 5)),
+        (OTHERS, [CLASSES, GRID]),
+        words=INDEX,
+        only=True,
+    ),
     _layout((r"mask\w*", MASK), (OTHERS, (3, 5, 4)), words=SERIES, only=True),
     *(_layout((OTHERS, shape), words=IMAGE, only=True) for shape in ((2, 3, 4, 4), (2, 4, 4, 3))),
     *(

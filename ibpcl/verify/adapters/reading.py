@@ -202,6 +202,14 @@ def assigned(result, names, found_leaves, every=None):
         The paths, and the entries that belong to no leaf.
     """
     entries = unpacked(entries_of(result, names), found_leaves)
+    known = {leaf.name for leaf in found_leaves}
+    integers = [leaf for leaf in every or () if leaf.name not in known and not is_moved(leaf)]
+    entries = [
+        entry
+        for entry in entries
+        if any(_named_for(entry, leaf) for leaf in found_leaves)
+        or not any(_named_for(entry, leaf) for leaf in integers)
+    ]
     by_position = _positions(result, entries, found_leaves, every or found_leaves)
     named = _by_names(entries, found_leaves)
     if by_position is not None and not _contradicts(named, by_position, entries):
