@@ -6,7 +6,6 @@ rest of ``ibpcl``. Start with :func:`check` for a gradient, and with :func:`chec
 a density, a sampler or a closed form.
 """
 
-from ibpcl.verify.adapters.adjoint import check_adjoint
 from ibpcl.verify.adapters.pair import Pair
 from ibpcl.verify.adapters.product import hvp_pair, jvp_pair
 from ibpcl.verify.chain import ChainReport, Stage, check_chain
@@ -41,7 +40,6 @@ __all__ = [
     "assert_correct",
     "central",
     "check",
-    "check_adjoint",
     "check_chain",
     "check_distribution",
     "check_identity",
