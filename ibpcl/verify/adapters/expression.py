@@ -241,7 +241,7 @@ def recognise(code):
     if kind is None:
         return None
     record = record_of(kind)
-    arguments = _named(f, inputs, code.names)
+    arguments, _ = code.named(parameters_of(f))
     recorded = {
         name: value
         for argument, given in arguments.items()
@@ -319,16 +319,6 @@ def _leaves(value, name):
         yield from _leaves(value.parameters(), f"{name}.parameters()")
     else:
         yield name, value
-
-
-def _named(f, inputs, names):
-    """Return the inputs by name: those of a dict, the given ones, or the parameters of ``f``."""
-    if isinstance(inputs, dict):
-        return inputs
-    values = list(inputs) if isinstance(inputs, (list, tuple)) else [inputs]
-    known = list(names or parameters_of(f).every)
-    known += [f"input[{n}]" for n in range(len(known), len(values))]
-    return dict(zip(known, values, strict=False))
 
 
 @contextlib.contextmanager

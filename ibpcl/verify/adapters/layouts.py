@@ -164,19 +164,6 @@ LAYOUTS = (
         for examples in ((1,), (3,), (3, 2))
         for weights in ([(W_IN, (5, 4)), (W_STATE, (5, 5))], [(r"w[fiucog]", (5, 9))])
     ),
-    _layout(
-        (X, (4, 3)),
-        (r"w1", (5, 4)),
-        (r"b1", (5, 1)),
-        (r"w2", (2, 5)),
-        (r"b2", (2, 1)),
-        (r"w3", (1, 2)),
-        (r"b3", (1, 1)),
-        (Y, ROW),
-    ),
-    _layout(
-        (X, (4, 3)), (r"w1", (5, 4)), (r"b1", (5, 1)), (r"w2", (1, 5)), (r"b2", (1, 1)), (Y, ROW)
-    ),
     _layout((X, (4, 3)), (W, (5, 4)), (B, (5, 1)), (r"w2", (2, 5)), (r"b2", (2, 1)), (Y, (2, 3))),
     _layout((X, (4, 3)), (W, (4, 1)), (B, 0.3), (Y, ROW)),
     _layout((P, (3,)), (Y, BINARY), words=TWO_CLASSES, only=True),
@@ -194,18 +181,6 @@ LAYOUTS = (
             (r"mask", None),
         )
         for batch in ((), (2,))
-    ),
-    *(
-        _layout(  # all weights of a network with one hidden layer in a vector
-            (r"(initial)?(nn)?(params?|thetas?|parameters|weights)", (5 * 5 + 4 * 6,)),
-            (r"(n|num)in(put)?s?|(n|num)?in(put)?s?(layer)?(size|dim|units)", 4),
-            (r"(n|num)?(hidden|hid)(layer)?(size|dim|units)?", 5),
-            (r"(n|num)(labels|classes)|(n|num)?out(put)?s?(layer)?(size|dim|units)?", 4),
-            (r"x|features", (3, 4)),
-            (Y, labels),
-            (r"learningrate|regularization|l|lb", 0.1),
-        )
-        for labels in (CLASSES, ONEHOT[4])
     ),
     # One or two inputs of which nothing is known.
     _layout(

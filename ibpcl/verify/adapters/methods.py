@@ -39,7 +39,10 @@ def methods_of(kind):
     """
     own = {name: getattr(kind, name, None) for base in kind.__mro__[:-1] for name in vars(base)}
     usable = [name for name in reversed(own) if callable(own[name])]
-    named = {"".join(words.without_verbs(name)): name for name in usable}
+    named = {
+        "".join(word for word in words.without_verbs(name) if word not in words.STAGES): name
+        for name in usable
+    }
     named.update((words.plain(name), name) for name in usable)
     forward = _first(words.FORWARD_METHODS, own, named)
     backward = _first(words.BACKWARD_METHODS, own, {**named, words.plain(forward): ""})

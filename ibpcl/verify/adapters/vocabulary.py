@@ -53,12 +53,11 @@ HVP_PHRASES = (
 # Verbs in a name that do not distinguish functions: `compute` in `compute_cost`.
 FILLERS = frozenset({"compute", "calculate", "calc", "get", "eval", "evaluate"})
 
+# Words beside `forward` and `backward` that say nothing more: `forward_pass`, `first_derivative`.
+STAGES = frozenset({"pass", "propagation", "propagate", "prop", "first"})
+
 FORWARD_METHODS = (
     "forward",
-    "forward_pass",
-    "forward_propagation",
-    "forward_propagate",
-    "forward_prop",
     "feedforward",
     "propagate",
     "fprop",
@@ -74,9 +73,7 @@ FORWARD_METHODS = (
     "value",
     "call",
     "__call__",
-    "_forward",
     "forwards",
-    "_forwards",
     "evaluate",
     "objective",
     "log_likelihood",
@@ -84,10 +81,6 @@ FORWARD_METHODS = (
 )
 BACKWARD_METHODS = (
     "backward",
-    "backward_pass",
-    "backward_propagation",
-    "backward_propagate",
-    "backward_prop",
     "backpropagation",
     "backpropagate",
     "backprop",
@@ -103,91 +96,50 @@ BACKWARD_METHODS = (
     "grads",
     "derivative",
     "derivatives",
-    "first_derivative",
     "deriv",
     "prime",
-    "fn_prime",
     "df",
     "d",
     "dfn",
-    "loss_prime",
-    "cost_prime",
-    "loss_gradient",
-    "loss_grad",
     "delta",
     *(
         f"{method}_{ending}"
-        for method in ("function", "func", "fn", "f", "activation", "activate", "value")
+        for method in (
+            "function",
+            "func",
+            "fn",
+            "f",
+            "activation",
+            "activate",
+            "value",
+            "loss",
+            "cost",
+        )
         for ending in ("prime", "derivative", "deriv", "grad", "gradient")
     ),
-    "_backward",
     "backwards",
-    "_backwards",
 )
 
 # Switches with which a forward keeps what its backward needs.
 TRAINING = ("training", "train", "istraining", "istrain", "trainmode", "fortraining")
 TRAINING += ("savecache", "cacheinput", "keepcache", "storecache", "usecache")
 
+# Further names of a cotangent than those that begin with `d` or contain `grad`.
 COTANGENTS = {
-    "dout",
-    "dy",
     "gy",
-    "dz",
-    "da",
-    "dh",
-    "delta",
-    "deltas",
-    "upstream",
-    "upstreamgrad",
-    "gradoutput",
-    "outputgrad",
-    "outputgradient",
-    "gradoutputs",
-    "gradout",
-    "outgrad",
-    "doutput",
-    "doutputs",
-    "dvalues",
-    "grad",
-    "gradient",
-    "grads",
     "g",
     "error",
     "err",
     "outputerror",
-    "accumgrad",
-    "accumgradient",
-    "dl",
-    "dldy",
-    "dldout",
-    "dldz",
-    "dlda",
-    "dloss",
     "cotangent",
     "ct",
     "ybar",
     "outbar",
-    "dnext",
-    "dldh",
-    "dhnext",
-    "gradientoutput",
-    "topgrad",
     "topdiff",
-    "backpropgrad",
-    "incominggrad",
-    "nextgrad",
-    "gradnext",
-    "gradin",
-    "dx",
-    "derror",
     "nexterror",
     "residual",
-    "lossgrad",
     "signal",
     "v",
-    "dprev",
-    "dld",
 }
 # Names of a cotangent that may also be that of an output or an input.
 UNCLEAR = ("d", "g", "v")
@@ -602,11 +554,12 @@ def is_cotangent(name):
         True for names such as ``dout``, ``grad_output`` and ``upstream``.
     """
     word = plain(name)
+    usual = rf"d[A-Z_]\w*|d[a-z]\d*|d(?!{_NOT_GRADIENTS})[a-z]\w+"
     return (
         word in COTANGENTS
         or word.startswith(("dout", "grad", "upstream", "dvalue"))
         or word.endswith(("grad", "gradient"))
-        or bool(re.fullmatch(rf"d[A-Z_]\w*|d[a-z]\d*|d(?!{_NOT_GRADIENTS})[a-z]\w+", str(name)))
+        or any(re.fullmatch(usual, form) for form in (str(name), word))
     )
 
 

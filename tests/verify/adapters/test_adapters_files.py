@@ -982,11 +982,19 @@ def network(nn_params, input_layer_size, hidden_layer_size, num_labels, X, y, la
     gV[:, 1:] += {factor} * lambda_ / m * V[:, 1:]
     grad = np.concatenate([gU.ravel(), gV.ravel()])
     return J, grad
+def check_inputs():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(3, 4))
+    y = {inputs}
+    return {{"network": (rng.normal(size=49), 4, 5, 4, X, y, 0.1)}}
 """
-    for labels in ("np.eye(num_labels)[y]", "np.asarray(y) * 1.0 + 0 * X[:, :num_labels]"):
-        right = source.format(labels=labels, factor=1)
+    for labels, inputs in (
+        ("np.eye(num_labels)[y]", "np.array([0, 3, 1])"),
+        ("y", "np.eye(4)[:3]"),
+    ):
+        right = source.format(labels=labels, inputs=inputs, factor=1)
         assert verdicts(file(right, "right.py"), ["network"]) == {"network": "ok"}
-    wrong = source.format(labels="np.eye(num_labels)[y]", factor=2)
+    wrong = source.format(labels="y", inputs="np.eye(4)[:3]", factor=2)
     assert verdicts(file(wrong, "wrong.py"), ["network"]) == {"network": "wrong"}
 
 
