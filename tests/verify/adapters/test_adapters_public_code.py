@@ -1,0 +1,156 @@
+"""Habits of public code: each right file is read, and its wrong twin is not ok."""
+
+import pytest
+
+from ibpcl.verify.running.checking import results_here
+from ibpcl.verify.running.user import Request
+
+
+def verdicts(tmp_path, source):
+    """Return the verdicts on a file, without the names."""
+    path = tmp_path / "mine.py"
+    path.write_text(source, encoding="utf-8")
+    return [result.verdict for result in results_here(Request(str(path)))]
+
+
+SOFTMAX = """
+import numpy as np
+class Softmax:
+    def function(self, x):
+        e = np.exp(x - np.max(x))
+        return e / np.sum(e)
+    def derivative(self, x):
+        return self.function(x) * (1 - self.function(x))
+"""
+OF_OUTPUT = """
+import numpy as np
+def softmax(x):
+    return np.exp(x) / np.sum(np.exp(x))
+def softmax_grad(softmax):
+    return np.diagflat(softmax) - {right} * np.outer(softmax, softmax)
+"""
+COLUMNS = """
+import numpy as np
+class Regression:
+    def __init__(self, input_dim):
+        self.w = np.zeros((input_dim, 1))
+    def probability(self, X):
+        return 1 / (1 + np.exp(-X @ self.w))
+    def compute_loss(self, X, y):
+        p = self.probability(X)
+        return -np.mean(y * np.log(p) + (1 - y) * np.log(1 - p))
+    def compute_gradients(self, X, y):
+        dw = {right} * X.T @ (self.probability(X) - y) / len(X)
+        return dw
+"""
+INDICES = """
+import numpy as np
+class Embedding:
+    def __init__(self, input_dim, output_dim):
+        self.weights = np.random.randn(input_dim, output_dim)
+    def forward(self, inputs):
+        self.codes = np.eye(len(self.weights))[inputs.astype(int)]
+        return self.codes @ self.weights
+    def backward(self, dvalues):
+        codes = self.codes.reshape(-1, len(self.weights))
+        self.dweights = {right} * codes.T @ dvalues.reshape(len(codes), -1)
+        self.dinputs = dvalues @ self.weights.T
+        return self.dinputs
+"""
+SHAPE_OF_OTHERS = """
+import numpy as np
+class Dense:
+    def __init__(self, units):
+        self.units = units
+        self.input_shape = None
+        self.weights = None
+    def initialize(self):
+        self.weights = np.random.randn(np.prod(self.input_shape), self.units)
+    def forward(self, x):
+        self.x = x
+        return x @ self.weights
+    def backward(self, dout):
+        self.dweights = {right} * self.x.T @ dout
+        return dout @ self.weights.T
+"""
+WINDOW = """
+import numpy as np
+class MeanPool:
+    def __init__(self, pool_h, pool_w):
+        self.h, self.w = pool_h, pool_w
+    def forward(self, x):
+        N, C, H, W = x.shape
+        return x.reshape(N, C, H // self.h, self.h, W // self.w, self.w).mean(axis=(3, 5))
+    def backward(self, dout):
+        return {right} * np.kron(dout, np.ones((self.h, self.w))) / (self.h * self.w)
+"""
+AVERAGED = """
+import numpy as np
+class Loss:
+    def calculate(self, pred, target):
+        return np.mean(self.forward(pred, target))
+class SquaredError(Loss):
+    def forward(self, pred, target):
+        return np.mean((pred - target) ** 2, axis=-1)
+    def backward(self, dvalues, target):
+        self.dinputs = {right} * 2 * (dvalues - target) / target.size
+"""
+KINDS = {
+    "output of the name of its function": OF_OUTPUT,
+    "labels in a column": COLUMNS,
+    "indices": INDICES,
+    "shape that others set": SHAPE_OF_OTHERS,
+    "window": WINDOW,
+    "mean that the class takes": AVERAGED,
+}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_public_code_is_read(kind, tmp_path):
+    assert verdicts(tmp_path, KINDS[kind].format(right=1)) == ["ok"]
+    assert verdicts(tmp_path, KINDS[kind].format(right=-3)) == ["wrong"]
+
+
+def test_the_diagonal_of_a_jacobian_is_no_derivative(tmp_path):
+    assert verdicts(tmp_path, SOFTMAX) == ["wrong"]
+
+
+KEPT = """
+import numpy as np
+class SoftmaxLoss:
+    def forward(self, inputs, y_true):
+        e = np.exp(inputs - inputs.max(axis=1, keepdims=True))
+        self.output = e / e.sum(axis=1, keepdims=True)
+        return -np.mean(np.sum(y_true * np.log(self.output), axis=1))
+    def backward(self, {name}, y_true):
+        samples = len({name})
+        self.dinputs = ({name} - {right} * y_true) / samples
+        return self.dinputs
+"""
+
+
+@pytest.mark.parametrize(
+    "name, right, verdict",
+    [
+        ("dvalues", 1, "undecided"),
+        ("output", 1, "ok"),
+        ("dvalues", 2, "wrong"),
+        ("output", 2, "wrong"),
+    ],
+)
+def test_a_loss_may_take_the_output_that_it_keeps(name, right, verdict, tmp_path):
+    assert verdicts(tmp_path, KEPT.format(name=name, right=right)) == [verdict]
+
+
+def test_data_are_not_taken_for_a_prediction(tmp_path):
+    source = """
+import numpy as np
+class Model:
+    def __init__(self):
+        self.theta = np.ones((4, 1))
+    def loss(self, y, y_hat):
+        return np.mean((y - y_hat) ** 2)
+    def gradient(self, X, Y):
+        return 2 * X.T @ (X @ self.theta - Y) / Y.size
+"""
+    assert verdicts(tmp_path, source) == ["refused"]
