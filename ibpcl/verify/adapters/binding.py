@@ -425,7 +425,7 @@ def _predictions(gradient, roles, forward):
         and not forward.extras
         and (not forward.keeps or _axes_read(gradient, arriving) > (forward.axes or 0))
         and len(arriving) == len(free) == 1
-        and any(words.is_label(role[0]) for role in labels)
+        and any(words.may_be_label(role[0]) for role in labels)
     ):
         roles[arriving[0]] = "kept" if forward.kept else (free[0],)
 
@@ -458,6 +458,8 @@ def _other(gradient, roles, unknown, forward):
         alone = len(roles) == 1
         named_so = any(words.plain(key) == word for key in forward.inputs)
         free = [key for key in forward.inputs if (key,) not in roles.values()]
+        if named_so and words.is_label(name):
+            continue
         if _is_handed_on(tree, name, forward.name):  # it calls the forward with this parameter
             if role == "out" and len(free) == 1:
                 if word not in EITHER:  # `out` says the contrary
@@ -517,8 +519,7 @@ def _declared(gradient, call, name, role, forward):
 def _question(gradient, name, forward):
     """Return the error for a parameter whose role is unknown."""
     title = _title(gradient)
-    label = words.is_label(name) or words.plain(name) == "y"
-    if label:
+    if words.may_be_label(name):
         return (
             f"check: {title} takes {name}, which {forward.name} does not take, so it contains a "
             f"loss that is computed nowhere: put the loss into the file as a function of the "

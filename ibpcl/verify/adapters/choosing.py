@@ -253,8 +253,10 @@ def _guess(ready, guess, documented):
         )
         shapes = pair.shapes
         unjudged = len(pair.unjudged)
-        strange = pair.mode in ("sum", "mean") or (
-            pair.mode == "elementwise" and not _is_elementwise(pair)
+        strange = (
+            pair.mode == "sum"
+            or (pair.mode == "mean" and not pair.excuses)  # else the code takes the mean
+            or (pair.mode == "elementwise" and not _is_elementwise(pair))
         )
         judged = {name.partition("[")[0] for name in pair.wrt}
     else:
@@ -311,7 +313,7 @@ def _meets_others(pair):
         for name, value in zip(pair.names, pair.inputs, strict=True)
         if isinstance(value, np.ndarray) and value.ndim and not words.is_weight(name)
     }
-    labels = [name for name in arrays if words.is_label(name) or words.plain(name) == "y"]
+    labels = [name for name in arrays if words.may_be_label(name)]
     others = [n for n in arrays if n not in labels and leaves.is_array(arrays[n])]
     if not labels or not others:
         return False
@@ -442,17 +444,17 @@ def _hidden(guess, parts, documented, judged):
             beside_vector = is_loss and words.is_vector(name) and len(vectors) > 0
             if (is_main or name in judged) and not known and not beside_vector:
                 hidden += SINGLE if is_main else 1
-        elif 1 in np.shape(value) and not (np.size(value) > 1 and _may_be_column(name)):
+        elif 1 in np.shape(value) and not (
+            np.size(value) > 1 and (words.is_vector(name) or words.may_be_label(name))
+        ):
             hidden += SINGLE if is_main and np.size(value) == 1 else 1
+    shapes = {np.shape(value) for value in guess.values() if leaves.is_array(value)}
+    compared = len(guess) == 2 and any(map(words.may_be_label, guess)) and judged.issubset(guess)
+    hidden += SINGLE * (compared and len(shapes) > 1)  # of a prediction and its label
     square = [one for one in guess.values() if np.ndim(one) == 2 and np.ptp(np.shape(one)) == 0]
     hidden += len(square) > 1
     plain = any(np.size(part) == 1 < np.ndim(part) + 1 for part in parts)
     return hidden + plain + any(np.size(part) > 1 and np.ptp(part) == 0 for part in parts)
-
-
-def _may_be_column(name):
-    """Return whether an array is usually a vector: a bias, a gain or labels."""
-    return words.is_vector(name) or words.is_label(name) or words.plain(name) == "y"
 
 
 def _is_simpler(made, best):
@@ -480,6 +482,13 @@ def _variants(target, given, guess, wrt):
     symmetrized = {**guess, **symmetric}
     if symmetric and _value(target, {**given, **guess}) == _value(target, {**given, **symmetrized}):
         made.append((f"a symmetric {' and '.join(symmetric)}", symmetrized))
+    labels = list(filter(words.is_label, arrays)) or list(filter(words.may_be_label, arrays))
+    ones = {
+        one: np.eye(len(arrays[one]))[:, np.arange(arrays[one].shape[1]) % len(arrays[one])]
+        for one in labels
+        if arrays[one].dtype.kind == "f"
+    }
+    made += [(f"each column of {' and '.join(ones)} has one 1", {**guess, **ones})] if ones else []
     ready = []
     for meaning, inputs in made:
         try:
@@ -507,6 +516,7 @@ def _is_final(error):
     misspelt = (
         isinstance(error, AttributeError)
         and isinstance(error.obj, (np.ndarray, np.generic))
+        and not hasattr(dict, error.name)  # else a dict is meant
         and difflib.get_close_matches(error.name, dir(error.obj), cutoff=ALIKE)
     )
     return unknown or bool(misspelt) or isinstance(error, (SystemExit, NotImplementedError))

@@ -221,8 +221,9 @@ def values_for(kind, name, shape):
     parts = words.tokens(name)
     if not SIDES.isdisjoint(parts) and not {"num", "n", "number"}.intersection(parts):
         return [SIDE, (SIDE, SIDE)]
-    if "shape" in parts or "dims" in parts:
-        return [tuple(shape[1:]), tuple(shape)]
+    shapes = []
+    if ("shape" in parts or "dims" in parts) and annotation not in (int, "int"):
+        shapes = [tuple(shape[1:]), tuple(shape)]
     if not DERIVED.isdisjoint(parts):
         return [_tanh_prime]
     if not CALLED.isdisjoint(parts) and annotation not in (str, "str"):
@@ -235,8 +236,8 @@ def values_for(kind, name, shape):
     if annotation in (int, "int") or words.is_size(name):
         sizes = [shape[-1] if shape else UNITS, *shape[1:2], *shape[:1]]
         order = [UNITS, *sizes] if words.is_output_size(name) else [*sizes, UNITS]
-        return list(dict.fromkeys(map(int, order)))
-    return []
+        return [*shapes, *dict.fromkeys(map(int, order))]
+    return shapes
 
 
 def runs(holder, inputs, called):

@@ -139,7 +139,7 @@ def unknown(function, skip=0, holder=None, given=(), beside=None):
     shapes = {name: shape for name, shape in shapes.items() if name in parameters.every}
     shapes = {**shapes, **documented_shapes(function, holder)}
     annotations = getattr(function, "__annotations__", {})
-    of_loss = any(words.is_label(name) or words.plain(name) == "y" for name in every)
+    of_loss = any(map(words.may_be_label, every))
     context = words.tokens("_".join(getattr(one, "__name__", "") for one in sources))
     if of_loss and COEFFICIENTS.intersection(map(words.plain, every)):
         context.append("regression")
@@ -329,8 +329,7 @@ def labelled(guess, context):
     ones = {
         name: np.eye(value.shape[1])[np.arange(value.shape[0]) % value.shape[1]]
         for name, value in guess.items()
-        if ((words.is_label(name) or words.plain(name) == "y") and is_entropy)
-        or "onehot" in words.plain(name)
+        if (words.may_be_label(name) and is_entropy) or "onehot" in words.plain(name)
         if isinstance(value, np.ndarray)
         and value.dtype.kind == "f"
         and value.ndim == 2

@@ -300,9 +300,9 @@ class Layer:
 
         def at(scale):
             made = {**self._copies(), name: scale * np.asarray(value)}
-            return self._seeded(
-                lambda: self._call(self.forward, leaves.duplicate(self.holder), made)
-            )
+            copy = leaves.duplicate(self.holder)
+            result = self._seeded(lambda: self._call(self.forward, copy, made))
+            return split(result, n_outputs(result, self.received))[0]
 
         with np.errstate(all="ignore"):
             return not np.allclose(at(-2) + 2 * at(1), 3 * at(0), equal_nan=True)
@@ -340,6 +340,12 @@ class Layer:
         if self.received.open_ended and not self.received.required:
             raise FormError(
                 f"{raised(error, title)}; it takes any arguments: give its parameters names",
+                in_gradient=True,
+            )
+        if isinstance(getattr(error, "obj", None), np.ufunc):  # a guessed activation
+            raise FormError(
+                f"{raised(error, title)}; make an object with an activation of the file: "
+                f"layer = {self.kind.__name__}(...)",
                 in_gradient=True,
             )
         unset = [step for step, value in leaves.children(self.holder) if value is None]
@@ -473,9 +479,9 @@ class Layer:
                 np.shape(leaf.value),
                 after,
                 before,
-                sum(not words.is_label(other.name) for other in moved) == 1,
+                sum(not words.may_be_label(other.name) for other in moved) == 1,
             )
-            is_data = words.is_label(leaf.name) and len(moved) > 1
+            is_data = words.may_be_label(leaf.name) and len(moved) > 1
             if leaf.name not in returned and path and path not in kept.values() and not is_data:
                 kept[leaf.name] = path
         for item in self.parameters:

@@ -64,9 +64,18 @@ def modes_of(out, gradients, takes_cotangent, of_loss=False):
         return ["jacobian"]
     if not all(given == wanted for wanted, given in shapes):
         return ["elementwise"]  # the shape is a mistake, and is reported
-    if all(len(given) > out.ndim and given[: out.ndim] == out.shape for _, given in shapes):
+    if all(_begins_with(given, out.shape) for _, given in shapes):
         return ["rows", *averaged]
     return ["sum", "mean"]
+
+
+def _begins_with(given, shape):
+    """Return whether a gradient has further axes, or longer ones than an output that kept them."""
+    if len(given) > len(shape):
+        return given[: len(shape)] == shape
+    return len(given) == len(shape) and all(
+        one in (1, size) for one, size in zip(shape, given, strict=True)
+    )
 
 
 def pulled(mode, dout, gradient, shape):

@@ -290,7 +290,7 @@ def _in_order(entries, waiting, beside_named):
             return _by_shapes(entries, learned)
     weights = [leaf for leaf in learned if not words.is_data(leaf.keys[0])]
     has_weights = any(words.is_weight(leaf.keys[0]) for leaf in weights) and any(
-        words.is_label(leaf.keys[0]) or _is_y(leaf) for leaf in waiting
+        words.may_be_label(leaf.keys[0]) for leaf in waiting
     )
     if len(entries) < len(learned) and len(entries) == len(weights) and has_weights:
         by_shapes = _by_shapes(entries, weights) or _by_shapes(entries, learned)
@@ -305,12 +305,12 @@ def _in_order(entries, waiting, beside_named):
         shaped = [leaf for leaf in learned if np.size(leaf.value) == np.size(entry.value)]
     if len(shaped) == 1:
         return {shaped[0].name: entry.path}
-    is_loss = any(words.is_label(leaf.keys[0]) or _is_y(leaf) for leaf in waiting)
+    is_loss = any(words.may_be_label(leaf.keys[0]) for leaf in waiting)
     shaped = sorted(
         shaped or learned,
         key=lambda leaf: (
             not (is_loss and words.is_prediction(leaf.keys[0])),
-            _is_y(leaf),
+            words.may_be_label(leaf.keys[0]),
             words.plain(leaf.keys[0]) not in UNKNOWNS,
         ),
     )
@@ -334,11 +334,6 @@ def _by_shapes(entries, learned):
         chosen[waiting[fitting[0]].name] = entry.path
         waiting = waiting[fitting[0] + 1 :]
     return chosen
-
-
-def _is_y(leaf):
-    """Return whether an input is called "y", as labels often are."""
-    return words.plain(leaf.keys[0]) in ("y", "ys")
 
 
 def is_fixed(leaf):

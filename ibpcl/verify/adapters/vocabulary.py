@@ -78,6 +78,8 @@ FORWARD_METHODS = (
     "objective",
     "log_likelihood",
     "energy",
+    "error",
+    "penalty",
 )
 BACKWARD_METHODS = (
     "backward",
@@ -764,6 +766,27 @@ def is_label(name):
     parts = tokens(name)
     counts = not COUNTS.isdisjoint(parts)
     return plain(name) in LABELS or not (counts or LABEL_WORDS.isdisjoint(parts))
+
+
+def may_be_label(name):
+    """Return whether a name is that of a label, or ``y``, which often is one.
+
+    Parameters
+    ----------
+    name : str
+        The name.
+
+    Returns
+    -------
+    bool
+        True for all names of :func:`is_label`, and for ``y`` and ``ys``.
+
+    Examples
+    --------
+    >>> may_be_label("y"), may_be_label("target"), may_be_label("y_hat")
+    (True, True, False)
+    """
+    return is_label(name) or plain(name) in ("y", "ys")
 
 
 def is_noise(name):

@@ -500,10 +500,11 @@ def verdict_on(loaded, target, request):
 
 
 def _lacks_a_global(pair, loaded):
-    """Return whether a gradient function reads a global that the file could not set here."""
+    """Return whether a gradient function needs a library or a global that is missing here."""
     error = getattr(pair.forward, "raised", None)
-    return isinstance(error, NameError) and bool(
-        loaded.failures or _setter_of(loaded.module, error.name)
+    return isinstance(error, ImportError) or (
+        isinstance(error, NameError)
+        and bool(loaded.failures or _setter_of(loaded.module, error.name))
     )
 
 
@@ -602,8 +603,8 @@ def without_report(trap, loaded, target, request):
             "words": f"check: {title}: {raised(cause, 'it')}",
             "abstract": True,
         }
-    if isinstance(cause, NameError):  # the forward cannot run, so no gradient is judged
-        setter = _setter_of(module, cause.name)
+    if isinstance(cause, (NameError, ImportError)):  # it cannot run, so no gradient is judged
+        setter = _setter_of(module, cause.name) if isinstance(cause, NameError) else None
         reason = f", and {loaded.failures[0]}" if loaded.failures else ""
         if setter is not None and not reason:
             reason = f", which {setter}() must set before"

@@ -95,7 +95,39 @@ class SquaredError(Loss):
     def backward(self, dvalues, target):
         self.dinputs = {right} * 2 * (dvalues - target) / target.size
 """
+AVERAGED_OF_Y = AVERAGED.replace("pred", "output").replace("target", "y")
+COLUMNS_OF_EXAMPLES = """
+import numpy as np
+class SquaredError:
+    def E(self, y, target):
+        return np.sum((y - target) ** 2, axis=0, keepdims=True)
+    def dEdy(self, y, target):
+        return {right} * 2 * (y - target)
+"""
+OF_THE_LABEL = """
+import numpy as np
+class CrossEntropyLoss:
+    def forward(self, prediction, label):
+        self.prediction = prediction
+        return -np.sum(label * np.log(prediction + 1e-12))
+    def backward(self, label):
+        return {right} * -label / (self.prediction + 1e-12)
+"""
+WITH_A_DICT = """
+import numpy as np
+class Sigmoid:
+    def forward(self, x):
+        return 1 / (1 + np.exp(-x)), {{}}
+    def backward(self, dout, x):
+        s = self.forward(x)[0]
+        return {right} * dout * s * (1 - s)
+"""
 KINDS = {
+    "output beside an empty cache": WITH_A_DICT,
+    "sizes that are called shapes": SHAPE_OF_OTHERS.replace("units", "out_shape"),
+    "mean that the class takes, of y": AVERAGED_OF_Y,
+    "examples in columns": COLUMNS_OF_EXAMPLES,
+    "backward of the label": OF_THE_LABEL,
     "output of the name of its function": OF_OUTPUT,
     "labels in a column": COLUMNS,
     "indices": INDICES,
@@ -140,6 +172,59 @@ class SoftmaxLoss:
 )
 def test_a_loss_may_take_the_output_that_it_keeps(name, right, verdict, tmp_path):
     assert verdicts(tmp_path, KEPT.format(name=name, right=right)) == [verdict]
+
+
+def test_labels_may_be_one_in_each_column(tmp_path):
+    source = """
+import numpy as np
+class SoftmaxLoss:
+    def E(self, y, target):
+        p = np.exp(y) / np.sum(np.exp(y), axis=0)
+        return -np.sum(target * np.log(p), axis=0, keepdims=True)
+    def dEdy(self, y, target):
+        return np.exp(y) / np.sum(np.exp(y), axis=0) {sign} target
+"""
+    assert verdicts(tmp_path, source.format(sign="-")) == ["undecided"]
+    assert verdicts(tmp_path, source.format(sign="+")) == ["wrong"]
+
+
+def test_a_missing_library_is_no_mistake_of_the_gradient(tmp_path):
+    source = """
+class Square:
+    def forward(self, x):
+        self.x = x
+        return x**2
+    def backward(self, dout):
+        import a_library_that_nobody_has
+        return 2 * self.x * dout
+"""
+    assert verdicts(tmp_path, source) == ["refused"]
+
+
+def test_an_activation_that_is_guessed_is_no_mistake(tmp_path):
+    source = """
+class Layer:
+    def __init__(self, activation):
+        self.activation = activation
+    def forward(self, x):
+        self.x = x
+        return self.activation(x)
+    def backward(self, dout):
+        return dout * self.activation.grad(self.x)
+"""
+    assert verdicts(tmp_path, source) == ["refused"]
+
+
+def test_a_dict_that_is_guessed_as_an_array_is_no_mistake(tmp_path):
+    source = """
+import numpy as np
+class Penalty:
+    def forward(self, params):
+        return sum(np.sum(value**2) for name, value in params.items())
+    def backward(self, params):
+        return {name: 2 * value for name, value in params.items()}
+"""
+    assert verdicts(tmp_path, source) == ["refused"]
 
 
 def test_data_are_not_taken_for_a_prediction(tmp_path):
