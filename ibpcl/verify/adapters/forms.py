@@ -169,7 +169,7 @@ def affine_backward(dout, cache):
         "derivative by its name",
         function.recognise,
         "two functions whose names differ by a word such as `prime`, `derivative` or `deriv`, or "
-        "one function with a flag such as `derivative=False`",
+        "one function with a flag such as `derivative=False`; also methods that read no attribute",
         """import numpy as np
 
 
