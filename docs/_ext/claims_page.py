@@ -186,6 +186,11 @@ def page():
         "# The paper, claim by claim",
         "This page has every table, figure and numbered equation of Kumar, Chatterjee and Rai "
         "(2021), and every claim about its method and results, with ours beside it and a verdict. "
+        "The text is the preprint, [arXiv:1912.03624](https://arxiv.org/abs/1912.03624). The "
+        "version in the proceedings of ICML 2021 was not compared and may contain more: [a second "
+        "program of its authors](https://github.com/npbcl/icml21) also has convolutional networks "
+        "for CIFAR-10 and CIFAR-100, with one mask for each pair of channels, and an autoencoder "
+        "without task boundaries. Neither is in the preprint, and neither is here. "
         "The numbers under *Ours* are read from the [records](/reproduction.md) when this site is "
         "built. *Ours* is this package's NPBCL at its default settings, unless the row states "
         "otherwise.",

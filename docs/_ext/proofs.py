@@ -372,7 +372,11 @@ def paper(results):
         "Adaptation for Continual Learning* in the proceedings of ICML 2021 (PMLR 139, 5850–5860); "
         "its preprint, `arXiv:1912.03624 <https://arxiv.org/abs/1912.03624>`_, is titled *Bayesian "
         "Structure Adaptation for Continual Learning*. Section numbers, equation numbers and lines "
-        "are those of the preprint's LaTeX source.",
+        "are those of the preprint's LaTeX source. The preprint is the text that is checked here; "
+        "the version in the proceedings may contain more. A second program of its authors, "
+        "`npbcl/icml21 <https://github.com/npbcl/icml21>`_, also has convolutional networks for "
+        "CIFAR-10 and CIFAR-100 and an autoencoder without task boundaries, of which the preprint "
+        "has no results.",
         "All checks are numerical and run when this site is built; ``ibpcl check --paper`` runs "
         "them on your machine. They are evidence, not proofs. The status of an equation is one of "
         "these:",
@@ -475,10 +479,12 @@ def errata(results):
                 head("Errata"),
                 "Places of the paper where a formula or a statement is wrong "
                 f"({counts[0]}), where the text is ambiguous ({counts[1]}), where this package "
-                f"makes another choice ({counts[2]}), and remarks ({counts[3]}). Where something "
-                "can be computed, both forms are evaluated and compared with a third number that "
-                "was obtained independently. The numbers are those of ``ibpcl check errata``, run "
-                "when this site was built. Lines are those of the preprint's LaTeX source.",
+                f"makes another choice ({counts[2]}), remarks ({counts[3]}), and mistakes in a "
+                f"program of the authors ({counts[4]}). The text is the arXiv preprint; the "
+                "version in the proceedings may differ. Where something can be computed, both "
+                "forms are evaluated and compared with a third number that was obtained "
+                "independently. The numbers are those of ``ibpcl check errata``, run when this "
+                "site was built. Lines are those of the preprint's LaTeX source.",
                 table(rows, (55, 13, 32)),
                 *sections,
             ]

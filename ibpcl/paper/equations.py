@@ -19,6 +19,9 @@ TABLE = r"""
     $ \boldsymbol w = \{\theta, \phi\}, \text{ decoder and encoder}
     = models.network.Network.forward
     : definitions/autoencoder.masked-networks, gradients/codes.Codes.forward
+2.1          103          claim    clarified    a VAE infers a posterior over the encoder's parameters
+    = primitives.latent.sample, primitives.latent.kl
+    : errata/autoencoder-inference, definitions/autoencoder.latent-divergence
 2.2          128          inline   implemented  p_t(w) = q_{t-1}(w)
     $ p_t(\boldsymbol w) = q_{t-1}(\boldsymbol w)
     = continual.prior.select  : definitions/algorithm.prior
@@ -89,6 +92,9 @@ TABLE = r"""
 3.2          207          inline   implemented  p(V, B, v) = p(V) p(B|v) p(v)
     $ p(V, B, v) = p(V)\, p(B \mid v)\, p(v)
     = models.elbo.elbo  : definitions/joint-divergence
+3.2          207          claim    clarified    the posterior has a mean-field factorization
+    = primitives.stick_breaking.logit_probabilities, continual.masks.posterior_probability
+    : errata/structured-mean-field, definitions/joint-divergence, definitions/theta
 3.2          209  Eq. 7   display  checked      KL[q(V)||p(V)] + E_q(v)[KL[q(B|v)||p(B|v)]] + KL[q(v)||p(v)]
     $ \mathrm{KL}[q(V) \| p(V)] + \mathbb{E}_{q(v)}\bigl[\mathrm{KL}[q(B \mid v) \| p(B \mid v)]\bigr] +
     $ \mathrm{KL}[q(v) \| p(v)]
@@ -128,6 +134,9 @@ TABLE = r"""
     $ z_n \sim q(z_n \mid V, B, v, x_n), \text{ amortized}
     = primitives.latent.sample, models.network.Network.forward
     : gradients/latent.sample, definitions/autoencoder.masked-networks, definitions/autoencoder.elbo
+3.3          236          claim    clarified    a posterior over the weights of encoder and decoder
+    = models.elbo.elbo, models.codes.Codes.prior
+    : errata/encoder-weights, definitions/autoencoder.bound
 4.1          248  Eq. 11  display  clarified    p_t(V_dk) = B^o_dk q_{t-1}(V_dk) + (1 - B^o_dk) p_0(V_dk)
     $ p_t(V_{dk}) = B^o_{dk}\, q_{t-1}(V_{dk}) + (1 - B^o_{dk})\, p_0(V_{dk})
     = continual.prior.select, continual.prior.assemble
@@ -135,6 +144,9 @@ TABLE = r"""
 4.1          250          inline   clarified    B^o = B^1 u B^2 ... u B^{t-1}
     $ B^o = B^1 \cup B^2 \cup \dots \cup B^{t-1}
     = continual.masks.union  : errata/union-order, definitions/masked-prior
+4.1          250          claim    clarified    p_0: a normal or a uniform distribution
+    = continual.prior.assemble, models.elbo.Flat
+    : errata/uniform-prior, gradients/elbo.flat-prior-on-half
 4.3          284          inline   implemented  M^t from D_t minus C_t and M^{t-1}; M^t_pred from C_t and M^t
     $ M^t \text{ from } D_t \setminus C_t \text{ and } M^{t-1}; \quad M^t_{\mathrm{pred}} \text{ from } C_t
     $ \text{ and } M^t
@@ -152,7 +164,10 @@ TABLE = r"""
     = models.elbo.elbo, models.layers.Gaussian.forward
     : definitions/algorithm.finetuning, gradients/elbo.elbo, gradients/layers.Gaussian.forward,
     : samplers/local_linear.apply
-4.6          308  Eq. 12  display  corrected    C_j = C_{j+1} prod_i 1[B_ij = 0], G = T - sum_j C_j
+4.6          306          claim    clarified    the last columns of the mask tend to be all zeros
+    = primitives.stick_breaking.expected_active_units
+    : errata/ibp-empty-columns, divergences/stick_breaking.expected_active
+4.6          308  Eq. 12  display  clarified    C_j = C_{j+1} prod_i 1[B_ij = 0], G = T - sum_j C_j
     $ C_j = C_{j+1} \prod_i \mathbb{1}[B_{ij} = 0], \quad G = T - \sum_j C_j
     = continual.expansion.growth, continual.expansion.empty_units, methods.npbcl.leave_empty
     : errata/expansion-start, errata/expansion-negative, definitions/algorithm.growth
@@ -200,12 +215,12 @@ C            501          claim    implemented  coresets are chosen at random or
 C            502          display  checked      p(theta|D_1:t) ~ p(theta|D_1:t \ C_t) p(C_t|theta)
     $ p(\theta \mid D_{1:t}) \propto p(\theta \mid D_{1:t} \setminus C_t)\, p(C_t \mid \theta)
     = methods.npbcl.NPBCL.predict  : definitions/coresets.decomposition
-C            505          display  checked      p(theta|D_1:t \ C_t) = p(theta|D_1:t-1 \ C_{t-1}) p(D_t u ...)
+C            505          display  corrected    p(theta|D_1:t \ C_t) = p(theta|D_1:t-1 \ C_{t-1}) p(D_t u ...)
     $ p(\theta \mid D_{1:t} \setminus C_t) = p(\theta \mid D_{1:t-1} \setminus C_{t-1})\, p(D_t \cup C_{t-1}
     $ \setminus C_t \mid \theta)
     = methods.npbcl.update_coresets, continual.coresets.reselect
-    : definitions/coresets.recursion, definitions/coresets.decomposition,
-    : definitions/algorithm.coreset-recursion
+    : errata/coreset-proportional, definitions/coresets.recursion,
+    : definitions/coresets.decomposition, definitions/algorithm.coreset-recursion
 C            508          inline   implemented    q~_t = proj(q~_{t-1} p(D_t u C_{t-1} \ C_t | theta))
     $ \tilde q_t = \mathrm{proj}\bigl(\tilde q_{t-1}\, p(D_t \cup C_{t-1} \setminus C_t \mid \theta)\bigr)
     = methods.npbcl.take_in, methods.vcl.update_coresets, models.elbo.elbo
@@ -248,12 +263,12 @@ D.2          523  Eq. 13  display  corrected    KL(Kumaraswamy(a, b) || Beta(alp
     : divergences/kumaraswamy.kl_to_beta,
     : divergences/kumaraswamy.kl_to_general_beta, divergences/kumaraswamy.mean-log,
     : gradients/kumaraswamy.kl_to_beta
-D.2          527          claim    corrected    the first 11 terms of the series suffice
+D.2          527          claim    clarified    the first 11 terms of the series suffice
     = primitives.kumaraswamy.kl_to_general_beta  : errata/kumaraswamy-kl-11-terms
 D.3          530          display  consistent   B_k = softmax_k((log alpha + g) / lambda), g ~ G(0, 1)
     $ B_k = \mathrm{softmax}_k\bigl((\log\alpha + g) / \lambda\bigr), \quad g \sim G(0, 1)
     = primitives.concrete.sample  : definitions/gumbel-softmax
-D.3          531          inline   corrected    alpha_k: the class probability
+D.3          531          inline   clarified    alpha_k: the class probability
     $ \alpha_k \text{: the class probability}
     = primitives.concrete.sample  : errata/mask-odds
 D.3          532          display  consistent   Y_k = (log alpha_k + log(u_k / (1 - u_k))) / lambda

@@ -11,9 +11,10 @@ from ibpcl.continual import masks as hard_masks
 from ibpcl.continual import prior as priors
 from ibpcl.evaluation import metrics
 from ibpcl.models import elbo as bounds
+from ibpcl.models.elbo import Flat
 from ibpcl.numerics import logit
 from ibpcl.paper import catalogue
-from ibpcl.paper.errata import ERRATA, KINDS, NOTES, masks, sticks
+from ibpcl.paper.errata import ERRATA, KINDS, NOTES, masks, posteriors, sticks
 from ibpcl.paper.errata.entry import above, below, equal
 from ibpcl.primitives import bernoulli, concrete, kumaraswamy, likelihoods, stick_breaking, weibull
 
@@ -126,6 +127,30 @@ ACCEPTED = [
         ["errata/fifteen-percent", "divergences/stick_breaking.expected_weights"],
     ),
     (
+        stick_breaking,
+        "expected_active_units",
+        lambda alpha, units, inputs: min(units, alpha * (1 / np.arange(1, inputs + 1)).sum()),
+        ["errata/ibp-empty-columns", "divergences/stick_breaking.expected_active"],
+    ),
+    (
+        kumaraswamy,
+        "sample",
+        lambda u, a, b: (np.log1p(-(u ** (1 / a))) / b, None),
+        ["errata/structured-mean-field", "samplers/kumaraswamy.sample"],
+    ),
+    (
+        Flat,
+        "kl_vjp",
+        staticmethod(lambda dkl, log_sigma: (np.zeros_like(log_sigma), log_sigma * dkl)),
+        ["errata/uniform-prior"],
+    ),
+    (
+        posteriors,
+        "best_encoder",
+        lambda: 1 / posteriors.W,
+        ["errata/autoencoder-inference"],
+    ),
+    (
         kumaraswamy,
         "expected_kl_to_beta",
         lambda a, b, mean, mean_log: kumaraswamy.kl_to_beta(a, b, mean),
@@ -178,6 +203,10 @@ def test_the_numbers_are_those_of_the_derivation():
     np.testing.assert_allclose(costs, [5.70, 1.93, 0.047], atol=5e-3)
     point = (31.0, 2.0, 30.0, 3.0)
     general = [sticks.eleven_terms(*point, -0.5), kumaraswamy.kl_to_general_beta(*point)[0]]
+    # the package integrates every column by itself
+    columns = stick_breaking.expected_active_units(30.0, 200, 784)
+    assert sticks.expected_columns(30.0, 200, 784) == pytest.approx(columns, abs=1e-8)
+    assert columns == pytest.approx(192.242, abs=1e-3)
     np.testing.assert_allclose(general, [-0.863, 0.655169], atol=1e-3)
     assert BY_NAME["acc-denominator"].find(0).printed == 1.5
     assert BY_NAME["mask-odds"].find(0).printed == pytest.approx(0.9 / 1.9)
@@ -197,10 +226,36 @@ def test_a_form_must_hold_at_all_points_and_fail_at_all():
     assert not below(1.0, 3.0, 2.0).printed_fails
 
 
+def test_what_the_bound_learns_about_an_encoder_is_not_its_posterior():
+    """The evidence of the linear model is that of its marginal, N(0, W² + noise²)."""
+    variance = posteriors.W**2 + posteriors.NOISE**2
+    marginal = -(np.log(2 * np.pi * variance) + posteriors.X**2 / variance) / 2
+    assert posteriors.log_evidence() == pytest.approx(marginal.sum(), abs=1e-9)
+    best = posteriors.best_encoder()
+    assert posteriors.bound(best) == pytest.approx(marginal.sum(), abs=1e-9)
+    assert posteriors.bound(best + 0.1) < posteriors.bound(best) > posteriors.bound(best - 0.1)
+    assert BY_NAME["encoder-weights"].find(0).printed < 0.1
+
+
+def test_what_was_softened_is_not_called_wrong():
+    """These hold for the paper's own prior, in its own formula, or in one reading of the text."""
+    soft = {
+        "kumaraswamy-kl-11-terms": "remark",
+        "expansion-negative": "ambiguity",
+        "mask-odds": "ambiguity",
+        "bwt-exponent": "remark",
+    }
+    assert {name: BY_NAME[name].kind for name in soft} == soft
+
+
 def test_entries_and_notes_are_complete():
     names = [entry.name for entry in (*ERRATA, *NOTES)]
     assert len(set(names)) == len(names)
-    assert all(0 < entry.line < 713 and entry.where for entry in (*ERRATA, *NOTES))
+    assert all(entry.line > 0 and entry.where for entry in (*ERRATA, *NOTES))
+    of_paper = [entry for entry in (*ERRATA, *NOTES) if entry.kind != "code"]
+    assert all(entry.line < 713 for entry in of_paper)
+    # a note of the other kind names the file of the program
+    assert all(note.where.endswith(".py") for note in NOTES if note not in of_paper)
     assert {entry.kind for entry in (*ERRATA, *NOTES)} == set(KINDS)
     assert all(entry.printed != entry.right for entry in ERRATA)
     assert all(len(entry.typeset) == len(entry.labels) == 2 for entry in ERRATA)

@@ -4,7 +4,7 @@ Every erratum is also a check of ``ibpcl check``: both forms are computed again 
 an independent number.
 """
 
-from ibpcl.paper.errata import masks, metrics, objective, sticks
+from ibpcl.paper.errata import masks, metrics, objective, posteriors, sticks
 from ibpcl.paper.errata.entry import KINDS, Erratum
 from ibpcl.paper.errata.notes import NOTES
 
@@ -12,7 +12,7 @@ __all__ = ["ERRATA", "KINDS", "NOTES"]
 
 ERRATA = tuple(
     value
-    for module in (sticks, masks, objective, metrics)
+    for module in (sticks, masks, objective, posteriors, metrics)
     for value in vars(module).values()
     if isinstance(value, Erratum)
 )

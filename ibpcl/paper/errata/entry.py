@@ -60,6 +60,15 @@ KINDS = {
         "Nothing is corrected. Where there are numbers, they put a printed number into context.",
         ("Printed", "Comment"),
     ),
+    "code": Kind(
+        "authors' code",
+        "Errata of the authors' second program",
+        "These concern a program, not the text. The repository npbcl/icml21 (commit fce6591, "
+        "February 2021) belongs to the version in the proceedings: it adds convolutional layers "
+        "and a learner without task boundaries. Lines are those of the named file. The package "
+        "contains none of its code.",
+        ("The program", "Intended"),
+    ),
 }
 
 
@@ -324,7 +333,7 @@ class Note(NamedTuple):
     where : str
         Section and equation, as the paper numbers them.
     line : int
-        Line of the paper's LaTeX source.
+        Line of the paper's LaTeX source, or of the file that ``where`` names for the kind "code".
     head : str
         The note in a few words.
     words : str

@@ -1,5 +1,7 @@
 """Errata on the masks: their density, its parameter, their divergence and its gradient."""
 
+from dataclasses import replace
+
 import numpy as np
 
 from ibpcl.noise import Key, logistic
@@ -194,23 +196,34 @@ def mask_density(seed):
 
 @erratum(
     "mask-odds",
-    kind="wrong",
-    title="The parameter of a relaxed mask is its odds",
+    kind="ambiguity",
+    title="The parameter of a relaxed mask: a probability for K classes, the odds for two",
     where="supplement D.3",
     line=531,
-    printed="alpha_k is the discrete class probability: log alpha = log pi",
-    right="alpha_k is the odds: log alpha = logit pi, so that P(B > 1/2) = pi",
+    printed="alpha_k is the discrete class probability, read for the binary formula: log alpha = "
+    "log pi",
+    right="that is right in the K-class formula, where it is printed; the binary formula needs the "
+    "odds: log alpha = logit pi, so that P(B > 1/2) = pi",
     typeset=(
-        r":math:`\alpha_k` is the class probability, :math:`\log\alpha_k = \log\pi_k`, which for "
-        r"two classes gives :math:`P(B > \frac12) = \pi_k / (1 + \pi_k)`",
-        r":math:`\alpha_k` is the odds, :math:`\log\alpha_k = \operatorname{logit}\pi_k`, so that "
+        r":math:`\alpha_k` is the class probability, read for the formula of binary masks: "
+        r":math:`\log\alpha_k = \log\pi_k`, which gives "
+        r":math:`P(B > \frac12) = \pi_k / (1 + \pi_k)`",
+        r"in the formula of :math:`K` classes, below which the sentence stands, "
+        r":math:`\alpha_k` is the class probability (Jang et al., 2017). The formula of binary "
+        r"masks, printed two lines later, needs the odds: "
+        r":math:`\log\alpha_k = \operatorname{logit}\pi_k`, so that "
         r":math:`P(B > \frac12) = \pi_k`",
     ),
     quantity="P(B > 1/2) for the mask probability pi = 0.9",
     reference="the mask probability",
+    labels=("Probability", "Odds"),
 )
 def mask_odds(seed):
-    """Integrate P(B > 1/2) with log-odds log pi and logit pi; sigma(log pi) = pi / (1 + pi)."""
+    """Integrate P(B > 1/2) with log-odds log pi and logit pi; sigma(log pi) = pi / (1 + pi).
+
+    The formula of K classes is evaluated for the classes on and off, with their probabilities; it
+    must give pi as well.
+    """
     pi = np.array([0.9, 0.99, 0.5, 0.1])
     logit_pi = stick_breaking.logit_probabilities(np.log(pi))[0]
 
@@ -221,7 +234,16 @@ def mask_odds(seed):
             [max(log_odds, 0) / tau],
         )[0]
 
-    return equal([on(np.log(p)) for p in pi], [on(l) for l in logit_pi], pi, 1e-9)
+    def first_of_two(log_alpha):
+        # log alpha_1 + g_1 > log alpha_2 + g_2, with two Gumbel variables
+        lead = log_alpha[0] - log_alpha[1]
+        return quadrature(
+            lambda g: np.exp(-g - np.exp(-g)) * np.exp(-np.exp(-(g + lead))), (-8, 40), [0.0]
+        )[0]
+
+    finding = equal([on(np.log(p)) for p in pi], [on(l) for l in logit_pi], pi, 1e-9)
+    classes = np.array([first_of_two(np.log([p, 1 - p])) for p in pi])
+    return replace(finding, right_holds=finding.right_holds and bool(np.allclose(classes, pi)))
 
 
 @erratum(

@@ -155,4 +155,37 @@ NOTES = (
         "the address of RCL repeats https://",
         "https:// is printed twice in the address of RCL's code.",
     ),
+    Note(
+        "code-undefined-name",
+        "code",
+        "ibpbcl_tfree.py",
+        252,
+        "the task-free learner ends in a NameError",
+        "The method batch_train ends with three uses of mf_model, a name that only its comments "
+        "define. If the buffer of new images fills up before, get_new_model reads the undefined "
+        "names mf_variances (line 270) and task_id (line 273). So no run passes its first task, "
+        "and no result of this file can be repeated.",
+    ),
+    Note(
+        "code-novelty-reversed",
+        "code",
+        "ibpbcl_tfree.py",
+        213,
+        "the test of novelty is reversed",
+        "Images whose log-likelihood less divergences is above -160 nats go to the buffer of a new "
+        "component, and the model trains on the others (line 222). The well explained images are "
+        "the known ones, so the comparison should be the other way round.",
+    ),
+    Note(
+        "code-batch-normalization",
+        "code",
+        "Convolutional/ibpbnn.py",
+        951,
+        "no batch normalization at test time",
+        "With the argument eval, the mean is replaced by 0 and the variance by 1, in place of "
+        "averages of the training, so the layer does nothing. The argument is set wherever the "
+        "mask is fixed (line 936): in fine-tuning, in its validation and in every prediction. The "
+        "mask is thus learned for a normalized network and used in another one, to which five "
+        "epochs of fine-tuning adapt the weights.",
+    ),
 )

@@ -235,18 +235,25 @@ def expansion_start(seed):
 
 @erratum(
     "expansion-negative",
-    kind="wrong",
-    title="The number of units to add can be negative",
+    kind="ambiguity",
+    title="Units to add where too many columns are empty: none, or are units removed?",
     where="Sec. 4.6, Eq. 12",
     line=308,
-    printed="G = T - sum_j C_j",
-    right="G = max(0, T - sum_j C_j)",
-    typeset=(r":math:`G = T - \sum_j C_j`", r":math:`G = \max\bigl(0,\, T - \sum_j C_j\bigr)`"),
+    printed="G = T - sum_j C_j, which is negative where more than T columns are empty",
+    right="G = max(0, T - sum_j C_j): the network only grows",
+    typeset=(
+        r":math:`G = T - \sum_j C_j`, which is negative where more than :math:`T` columns are "
+        "empty. Read as the removal of units, it keeps the number of empty columns constant, as "
+        "the text wants",
+        r":math:`G = \max\bigl(0,\, T - \sum_j C_j\bigr)`: the text calls :math:`G` the number of "
+        "hidden units to expand, and no sentence speaks of removal",
+    ),
     quantity="the number of units to add so that two columns are empty, where four are",
-    reference="no unit is added",
+    reference="no unit is added, and none is removed",
+    labels=("With removal", "Growth only"),
 )
 def expansion_negative(seed):
-    """Count the units to add so that two columns are empty, where four are: none, not -2."""
+    """Count the units to add so that two columns are empty, where four are: none, or -2."""
     mask = mask_with_empty_end(seed, 4)
     return equal(2 - empty_columns(mask, 1), expansion.growth(mask, 2), 0, 0)
 
