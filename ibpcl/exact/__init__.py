@@ -1,19 +1,22 @@
-"""Exact sequential Bayesian inference on networks with 2 to 20 weights, beside the approximations.
+"""Exact sequential Bayesian inference on small or linear models, beside the approximations.
 
 A continual learner that carries a posterior from task to task can forget for two reasons: its
 posterior is approximate, or its model cannot fit all tasks at once.  Here the exact posterior is
-available, so the two can be separated.
+available, so the two can be separated: on networks with 2 to 20 weights, and for a linear output
+layer of any size.
 
-==================  ================================================================================
-module              content
-==================  ================================================================================
-``tiny``            a network, its log joint density and the gradient
-``points``          weighted weight vectors: moments, predictions, Bayes' rule on a grid
-``hmc``             Hamiltonian Monte Carlo, and the diagnostics of its chains
-``approximations``  Laplace, EWC, VCL and BGD as recursions on 2 or 3 weights
-``forgetting``      what is forgotten because of the model, and what because of the approximation
-``study``           the comparison with the package's learners: ``python -m ibpcl.exact.study``
-==================  ================================================================================
+===================  ===============================================================================
+module               content
+===================  ===============================================================================
+``tiny``             a network, its log joint density and the gradient
+``points``           weighted weight vectors: moments, predictions, Bayes' rule on a grid
+``hmc``              Hamiltonian Monte Carlo, and the diagnostics of its chains
+``approximations``   Laplace, EWC, VCL and BGD as recursions on 2 or 3 weights
+``forgetting``       what is forgotten because of the model, and what because of the approximation
+``linear``           linear regression with Gaussian noise: sequential and joint are the same
+``random_features``  a learner with it on random ReLU features, for every data set
+``study``            the comparison with the package's learners: ``python -m ibpcl.exact.study``
+===================  ===============================================================================
 
 The question is that of Kessler, Cobb, Rudner, Zohren and Roberts (2023), "On Sequential Bayesian
 Inference for Continual Learning".

@@ -22,6 +22,7 @@ from ibpcl.paper.reproduce.rows import (
     ONE_HEAD,
     OURS,
     OURS_CORESET,
+    OURS_FRESH,
     OURS_K_CENTER,
     REFERENCE,
     REFERENCE_HE,
@@ -51,7 +52,7 @@ SHOWN_TASKS = 4
     lambda quick: (
         method_rows(REFERENCE, unlisted=False)
         if quick
-        else method_rows(*TWO_LAYERS, REFERENCE, REFERENCE_HE)
+        else method_rows(*TWO_LAYERS, OURS_FRESH, REFERENCE, REFERENCE_HE)
     ),
 )
 def final(results):
@@ -105,6 +106,12 @@ def final(results):
             "forgotten. A method that is better than it profits from transfer, or learns a single "
             "task better. It has two initializations: the usual uniform one, and He's, which "
             "learns faster."
+        )
+    if OURS_FRESH in results.rows:
+        notes.append(
+            "ours, one per task: a fresh NPBCL for every task, with nothing shared. Ours minus it "
+            "is the gain or loss by transfer; it minus independent is what masks, priors and "
+            "averages over weights are worth."
         )
     if any(row in results.rows for row in TWO_LAYERS):
         notes.append(

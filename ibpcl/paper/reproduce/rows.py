@@ -26,6 +26,18 @@ VCL_K_CENTER = Row(
 )
 REFERENCE = Row("independent", "independent", "independent")
 REFERENCE_HE = Row("independent-he", "independent, He", "independent", {"start": "he"})
+# Ours without anything that tasks could share: a fresh network for each task.
+OURS_FRESH = Row(
+    "npbcl-independent",
+    "ours, one per task",
+    "ibpcl.methods.npbcl_independent:IndependentNPBCL",
+)
+# Exact Bayes, on features that do not learn.
+EXACT = Row(
+    "random-features",
+    "exact, random features",
+    "ibpcl.exact.random_features:RandomFeatures",
+)
 # The widths that the paper states for DEN and RCL (supplement B.1). All other rows have one layer
 # of 200 units.
 TWO_LAYERS = (
