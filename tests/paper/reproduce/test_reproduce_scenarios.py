@@ -15,7 +15,7 @@ from ibpcl.experiments.streams import make_stream
 from ibpcl.methods import ABOUT, METHODS
 from ibpcl.models.likelihoods import mean_over_samples
 from ibpcl.paper.reproduce import certainty, scenarios
-from ibpcl.paper.reproduce.rows import OURS
+from ibpcl.paper.reproduce.rows import EXACT, OURS
 from ibpcl.paper.reproduce.target import KINDS
 
 
@@ -26,7 +26,7 @@ def measured(folder, row, benchmark, tiny):
 
 def test_every_method_has_a_row():
     rows = KINDS["scenarios"].rows(False)
-    assert {row.method for row in rows} == {*METHODS, "vae_npbcl"}
+    assert {row.method for row in rows} == {*METHODS, "vae_npbcl", EXACT.method}
 
 
 def test_the_columns_of_each_method(tmp_path, tiny):
@@ -92,6 +92,8 @@ def test_each_row_is_run_where_its_method_can(tmp_path, tiny, monkeypatch):
         one_head = {"domain-mnist", "class-mnist"} if "domain" in about.can else set()
         assert of_method[name] == {"split-mnist"} | one_head
     assert of_method["vae_npbcl"] == {"vae-mnist"}
+    # a reference names its abilities itself
+    assert of_method[EXACT.method] == {"split-mnist", "domain-mnist", "class-mnist"}
 
 
 def test_with_masks_the_domain_needs_the_right_class_only(tmp_path, tiny, monkeypatch):
