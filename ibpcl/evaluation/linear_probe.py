@@ -234,7 +234,28 @@ def accuracy(x, labels, test_x, test_labels, classes, penalty=PENALTY):
 
 
 @on_one_thread
-def representation(learner, x):
+def open_weights(learner):
+    """Return the weights that any learned task uses, the union of the masks.
+
+    Parameters
+    ----------
+    learner : ibpcl.continual.learner.Saved
+        A learner of the package for classification, with at least one learned task.
+
+    Returns
+    -------
+    masks : dict of str to ndarray of bool, shape (D, K)
+        By masked layer; empty for a method without masks.
+    """
+    tasks = [learner.assemble(t) for t in range(learner.learned)]
+    network, *_ = tasks[-1]
+    return {
+        name: hard_masks.union([task[2][name] for task in tasks], layer.shape)
+        for name, layer in network.masked.items()
+    }
+
+
+def representation(learner, x, masks=None):
     """Return the last hidden layer of a learner, as a future task finds it.
 
     The newest network is evaluated at the means of its weights, without noise.  A future task has
@@ -248,6 +269,9 @@ def representation(learner, x):
         A learner of the package for classification, with at least one learned task.
     x : ndarray, shape (N, D)
         Inputs, as wide as those of the learned tasks.
+    masks : dict of str to ndarray of bool, optional
+        The weights that are on, such as :func:`open_weights` of another learner with layers of the
+        same size. By default those of this learner.
 
     Returns
     -------
@@ -263,10 +287,7 @@ def representation(learner, x):
         raise ValueError("linear_probe.representation: the learner must have learned a task")
     tasks = [learner.assemble(t) for t in range(learner.learned)]
     network, vector, *_ = tasks[-1]
-    masks = {
-        name: hard_masks.union([task[2][name] for task in tasks], layer.shape)
-        for name, layer in network.masked.items()
-    }
+    masks = open_weights(learner) if masks is None else masks
     if "gates" in network.layout.blocks:
         block = network.layout.block("gates")
         vector = vector.copy()

@@ -223,6 +223,27 @@ def test_masks_of_all_tasks_are_on_and_no_others(monkeypatch):
     np.testing.assert_allclose(linear_probe.representation(learner, x), exact, rtol=1e-5, atol=1e-6)
 
 
+def test_masks_of_another_learner_can_be_used():
+    """An untrained network with the union of a learned one differs in the values alone."""
+    learned = learner_of("npbcl", start_rho=0.0, alpha=5.0, mask_link="logit", epochs=3)
+    other = learner_of("npbcl", start_rho=50.0, epochs=0, finetune_epochs=0)
+    x = halves(2).x_train
+    masks = linear_probe.open_weights(learned)
+    assert not masks["hidden0"].all() and linear_probe.open_weights(other)["hidden0"].all()
+    posterior = other.posterior["hidden0"]
+    used = masks["hidden0"]
+    bias = posterior["bias.mu"] * used.any(axis=0)
+    exact = np.maximum(x @ (posterior["weight.mu"] * used) + bias, 0)
+    found = linear_probe.representation(other, x, masks)
+    np.testing.assert_allclose(found, exact, rtol=1e-5, atol=1e-6)
+    assert (found != linear_probe.representation(other, x)).any()
+    own = linear_probe.open_weights(other)
+    np.testing.assert_array_equal(
+        linear_probe.representation(other, x, own), linear_probe.representation(other, x)
+    )
+    assert linear_probe.open_weights(learner_of("naive")) == {}
+
+
 def test_a_unit_of_hat_has_its_largest_gate():
     learner = learner_of("hat")
     context = learner.context

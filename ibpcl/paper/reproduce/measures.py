@@ -275,6 +275,9 @@ def probe_accuracy(m, examples):
         On the representation of the learner after its last task.
     untrained : float
         On that of the same method with all epochs set to 0, after one task; our masks are open.
+    same_masks : float
+        The same with the masks of the learner, so that only the values of the weights differ. Equal
+        to ``untrained`` for a method without masks.
     pixels : float
         On the inputs themselves.
     """
@@ -290,15 +293,25 @@ def _probe_accuracy(m, examples):
     stream = _with_further_tasks(config)
     settings = untrained(config.settings)
     if len(stream) == config.tasks or settings == config.settings:
-        return (math.nan,) * 3
+        return (math.nan,) * 4
     if hasattr(settings, "trials"):
         settings = replace(settings, trials=1)
     idle = method(config.method).learner(settings, config.seed, config.backend)
     idle.learn(stream[0], progress=False)
+    learned = learner(m)
+    masks = linear_probe.open_weights(learned)
+    # A layer that has grown has no untrained twin of the same size.
+    fits = bool(masks) and all(
+        masks[name].shape == mask.shape for name, mask in linear_probe.open_weights(idle).items()
+    )
+    networks = (
+        partial(linear_probe.representation, learned),
+        partial(linear_probe.representation, idle),
+        partial(linear_probe.representation, idle, masks=masks if fits else None),
+    )
     accuracies = [
         (
-            _probed(stream[t], t, examples, partial(linear_probe.representation, learner(m))),
-            _probed(stream[t], t, examples, partial(linear_probe.representation, idle)),
+            *(_probed(stream[t], t, examples, features) for features in networks),
             _pixels(config, t, examples),
         )
         for t in range(config.tasks, len(stream))

@@ -28,12 +28,14 @@ def linear_probe(results):
             entries = []
             for row in results.rows_on(b):
                 found = [measures.probe_accuracy(m, examples) for m in results.of(row, b)]
-                learned, untrained, pixels = zip(*found, strict=True)
+                learned, untrained, same_masks, pixels = zip(*found, strict=True)
                 columns = {
                     "learned": (learned, PERCENT),
                     "untrained": (untrained, PERCENT),
                     "pixels": (pixels, PERCENT),
                     "FWT": (_difference(learned, untrained), POINTS),
+                    "same masks": (same_masks, PERCENT),
+                    "FWT, same masks": (_difference(learned, same_masks), POINTS),
                     "over pixels": (_difference(learned, pixels), POINTS),
                 }
                 entries += [
@@ -55,7 +57,9 @@ def linear_probe(results):
             "over the further tasks of the stream: three permutations, or two pairs of classes "
             "after the first three. Weights are on that any learned task uses.",
             "Untrained: the same network before any training, with our masks open. FWT is the "
-            "difference from it in points, seed by seed, and over pixels the difference from the "
+            "difference from it in points, seed by seed. Same masks: the untrained network with "
+            "only those weights on that any learned task of ours uses; FWT, same masks, is the "
+            "difference from that, which masks do not blur. Over pixels is the difference from the "
             "classifier on the inputs. Independent networks show the last task's network. The "
             "paper proposes this measure (supplement F.2) and reports no numbers.",
         ),

@@ -527,7 +527,7 @@ def test_an_untrained_head_is_not_the_best_of_several(tmp_path, tiny, monkeypatc
 @pytest.mark.parametrize("benchmark", ["split-glyphs", "permuted-glyphs"])
 def test_a_linear_classifier_on_further_tasks(benchmark, tmp_path, tiny):
     m = measured(tmp_path, OURS, benchmark, tiny)
-    learned, untrained, pixels = measures.probe_accuracy(m, 30)
+    learned, untrained, same_masks, pixels = measures.probe_accuracy(m, 30)
     further = 2 if benchmark == "split-glyphs" else measures.FURTHER
     stream = make_stream(dataclasses.replace(m.cell.config, tasks=3 + further))
     exact = []
@@ -549,8 +549,17 @@ def test_a_linear_classifier_on_further_tasks(benchmark, tmp_path, tiny):
     assert learned == pytest.approx(100 * np.mean(exact))
     assert pixels == pytest.approx(100 * np.mean(on_pixels))
     assert 0 <= untrained <= 100 and untrained != learned
+    masks = linear_probe.open_weights(findings.learner(m))
+    assert same_masks == untrained or not all(mask.all() for mask in masks.values())
     # the learner of the run is untouched, and so is the answer
-    assert measures.probe_accuracy(m, 30) == (learned, untrained, pixels)
+    assert measures.probe_accuracy(m, 30) == (learned, untrained, same_masks, pixels)
+
+
+def test_without_masks_the_untrained_network_is_the_same_in_both_columns(tmp_path, tiny):
+    row = next(row for row in method_rows() if row.key == "naive")
+    m = measured(tmp_path, row, "split-glyphs", tiny)
+    _, untrained, same_masks, _ = measures.probe_accuracy(m, 30)
+    assert untrained == same_masks
 
 
 def test_without_further_tasks_there_is_no_linear_classifier(tmp_path, tiny):

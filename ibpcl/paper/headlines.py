@@ -1,0 +1,84 @@
+"""The main findings, in bold at the top of the page "The paper, claim by claim".
+
+A finding has the same marks as a claim, so its numbers come from records. The page writes the
+number of seeds behind every number, and behind every finding the terms of the comparison, from
+:data:`ibpcl.paper.claim.TERMS`.
+"""
+
+from typing import NamedTuple
+
+from ibpcl.paper.claim import IN_THE_END, METRICS, ORDER, SETS, entry, final
+
+
+class Headline(NamedTuple):
+    """One finding.
+
+    Attributes
+    ----------
+    finding : str
+        The finding in one sentence, which the page prints in bold.
+    words : str
+        The numbers behind it, with marks.
+    """
+
+    finding: str
+    words: str
+
+
+def _of_sets(table, row, column, record="ladder"):
+    return ", ".join(entry(record, table.format(data), row, column) for data in SETS.split("; "))
+
+
+SCENARIO = "{}: final accuracy, percent"
+EXACT = "exact, random features"
+JOINT = "What one mask for all tasks costs, points, seed by seed"
+HEADLINES = (
+    Headline(
+        "Our default reaches the accuracy of the paper's table.",
+        f"On {ORDER} it has {final('ours')} percent.",
+    ),
+    Headline(
+        "The settings that the paper prints do not, on three of four sets.",
+        f"They reach {_of_sets('{}: accuracy', 'paper', 'accuracy')} percent.",
+    ),
+    Headline(
+        "Tuned baselines come close to our default, and independent networks closest.",
+        f"EWC has {final('EWC', 'accuracy-tuned')}, DEN {final('DEN', 'accuracy-tuned')} and "
+        f"independent networks {final('independent', 'accuracy-tuned')} percent, with ours at "
+        f"{final('ours', 'accuracy-tuned')}.",
+    ),
+    Headline(
+        "Our default forgets nothing by construction, and the printed settings forget little.",
+        "The default fixes the weights of earlier tasks. With the printed settings, backward "
+        f"transfer is {_of_sets('{}: accuracy', 'paper', 'transfer')} points; on Permuted MNIST, "
+        f"EWC and VCL have {entry('metrics-tuned', METRICS, 'EWC; VCL', 'BWT')}.",
+    ),
+    Headline(
+        "One mask for all tasks is a drastic loss on Permuted MNIST.",
+        "The change is "
+        + entry("shared-mask", JOINT, "one mask, learned jointly, at the end", "Permuted MNIST")
+        + " points.",
+    ),
+    Headline(
+        "If the task is unknown, exact regression on features that never learn is far ahead of "
+        "ours.",
+        "With one softmax over ten classes, it has "
+        + entry("scenarios", SCENARIO.format("Split MNIST"), EXACT, "class")
+        + " percent on Split MNIST and "
+        + entry("scenarios", SCENARIO.format("Fashion MNIST"), EXACT, "class")
+        + " on Fashion MNIST; ours has "
+        + entry("scenarios", SCENARIO.format("Split MNIST"), "ours", "class")
+        + " and "
+        + entry("scenarios", SCENARIO.format("Fashion MNIST"), "ours", "class")
+        + ".",
+    ),
+    Headline(
+        "Without labels, our default has the highest likelihood, and the printed settings a lower "
+        "one than EWC and VCL.",
+        "log p(x) on MNIST, in nats per image: EWC, VCL, ours and the printed settings "
+        + entry(
+            "likelihood", IN_THE_END.format("MNIST"), "EWC; VCL; ours; ours, as printed", "log p(x)"
+        )
+        + ".",
+    ),
+)

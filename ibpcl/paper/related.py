@@ -1,0 +1,71 @@
+"""The systems of continual learning that the paper names, and which of them are in this package."""
+
+from typing import NamedTuple
+
+
+class System(NamedTuple):
+    """A system that the paper cites.
+
+    Attributes
+    ----------
+    name : str
+        Its name or acronym, and its authors where it has neither.
+    method : str
+        The method of this package that implements it; empty if there is none.
+    without : str
+        What of the system is left out here; empty if nothing is known to be.
+    """
+
+    name: str
+    method: str = ""
+    without: str = ""
+
+
+RELATED = (
+    System("rehearsal", "rehearsal"),
+    System("EWC", "ewc"),
+    System("SI", "si"),
+    System("Laplace", "laplace", "diagonal only"),
+    System("IMM", "imm", "without drop-transfer"),
+    System("VCL", "vcl"),
+    System("BGD", "bgd"),
+    System("GEM", "gem"),
+    System("DEN", "den"),
+    System("RCL", "rcl"),
+    System("HAT", "hat"),
+    System("pruning with a weighted L1 penalty", "pruning"),
+    System("IBP-VCL", "ibp_vcl", "without the hierarchical prior and coresets"),
+    System("progress and compress"),
+    System("model adaptation with generated replay"),
+    System("functional regularization by Gaussian processes"),
+    System("PathNet"),
+    System("CLAW"),
+    System("learn to grow"),
+    System("CURL"),
+    System("self-taught associative memory"),
+)
+
+
+def related():
+    """Return which of the systems are here, in words.
+
+    Returns
+    -------
+    text : str
+        Two sentences.
+
+    Examples
+    --------
+    >>> related().startswith("Here are rehearsal, EWC, SI, Laplace (diagonal only), ")
+    True
+    """
+    here = [system for system in RELATED if system.method]
+    missing = [system.name for system in RELATED if not system.method]
+    names = [f"{each.name} ({each.without})" if each.without else each.name for each in here]
+    *first, last = names
+    *others, end = missing
+    return (
+        f"Here are {', '.join(first)} and {last}. Not here are {', '.join(others)} and {end}; "
+        "nothing on this site compares ours with these. Plain generative replay is here (Shin et "
+        "al., 2017), but its generator is our masked autoencoder."
+    )
