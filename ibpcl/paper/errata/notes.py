@@ -158,7 +158,7 @@ NOTES = (
     Note(
         "code-undefined-name",
         "code",
-        "ibpbcl_tfree.py",
+        "file ibpbcl_tfree.py",
         252,
         "the task-free learner ends in a NameError",
         "The method batch_train ends with three uses of mf_model, a name that only its comments "
@@ -169,7 +169,7 @@ NOTES = (
     Note(
         "code-novelty-reversed",
         "code",
-        "ibpbcl_tfree.py",
+        "file ibpbcl_tfree.py",
         213,
         "the test of novelty is reversed",
         "Images whose log-likelihood less divergences is above -160 nats go to the buffer of a new "
@@ -179,7 +179,7 @@ NOTES = (
     Note(
         "code-batch-normalization",
         "code",
-        "Convolutional/ibpbnn.py",
+        "file Convolutional/ibpbnn.py",
         951,
         "no batch normalization at test time",
         "With the argument eval, the mean is replaced by 0 and the variance by 1, in place of "
