@@ -74,7 +74,9 @@ TERMS = {
     "metrics": _ABLATION,
     "metrics-tuned": _TUNED,
     "forgetting": _DEFAULTS,
-    "scenarios": _DEFAULTS,
+    "scenarios": Terms(
+        "unequal", f"{_DEFAULTS.words}; exact regression has no epochs and was not searched"
+    ),
     "linear-probe": Terms(
         "unequal",
         f"{_DEFAULTS.words}. Ours has the union of its masks, and the untrained network it is "

@@ -73,8 +73,8 @@ HEADLINES = (
         + ".",
     ),
     Headline(
-        "Without labels, our default has the highest likelihood, and the printed settings a lower "
-        "one than EWC and VCL.",
+        "Without labels, our default has the highest mean likelihood, and the printed settings a "
+        "lower one than EWC and VCL.",
         "log p(x) on MNIST, in nats per image: EWC, VCL, ours and the printed settings "
         + entry(
             "likelihood", IN_THE_END.format("MNIST"), "EWC; VCL; ours; ours, as printed", "log p(x)"
