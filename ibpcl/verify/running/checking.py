@@ -502,10 +502,7 @@ def verdict_on(loaded, target, request):
 def _lacks_a_global(pair, loaded):
     """Return whether a gradient function needs a library or a global that is missing here."""
     error = getattr(pair.forward, "raised", None)
-    return isinstance(error, ImportError) or (
-        isinstance(error, NameError)
-        and bool(loaded.failures or _setter_of(loaded.module, error.name))
-    )
+    return isinstance(error, ImportError) or _why_a_name_is_missing(error, loaded) is not None
 
 
 def _checked(module, target, request, chosen=None):
@@ -596,29 +593,27 @@ def without_report(trap, loaded, target, request):
             f"it beside {name}, or let {name} return loss, gradient ({error.reason})",
         }
     cause = error.__cause__ if is_refusal else error
-    module = loaded.module
     if isinstance(cause, NotImplementedError):
         return {
             "state": "refused",
             "words": f"check: {title}: {raised(cause, 'it')}",
             "abstract": True,
         }
-    if isinstance(cause, (NameError, ImportError)):  # it cannot run, so no gradient is judged
-        setter = _setter_of(module, cause.name) if isinstance(cause, NameError) else None
-        reason = f", and {loaded.failures[0]}" if loaded.failures else ""
-        if setter is not None and not reason:
-            reason = f", which {setter}() must set before"
+    reason = _why_a_name_is_missing(cause, loaded)
+    if reason is not None:
         return {"state": "refused", "words": f"check: {title}: {raised(cause, 'it')}{reason}"}
-    if _is_forward_of_an_object(target, error, request):
-        return {
-            "state": "refused",
-            "words": f"check: {title}: {_object_to_make(target, error.reason)}",
-        }
     if _is_forward_without_a_name(target, error, cause):
         return {
             "state": "undecided",
             "words": f"not judged: the forward does not run, {raised(cause, 'it')}",
             "where": plain(place_of(cause)),
+        }
+    if isinstance(cause, ImportError):  # of a gradient function: nothing about its numbers
+        return {"state": "refused", "words": f"check: {title}: {raised(cause, 'it')}"}
+    if _is_forward_of_an_object(target, error, request):
+        return {
+            "state": "refused",
+            "words": f"check: {title}: {_object_to_make(target, error.reason)}",
         }
     if cause is not None and passes_users_code(cause) and not isinstance(cause, UserError):
         return {
@@ -629,6 +624,16 @@ def without_report(trap, loaded, target, request):
     if isinstance(error, (ValueError, TypeError)):
         return {"state": "refused", "words": f"check: {title}: {words}"}
     return {"state": "undecided", "words": f"the checker itself failed: {trap}"}
+
+
+def _why_a_name_is_missing(error, loaded):
+    """Return why a global name was not set, in words; None if the file has no reason for it."""
+    if isinstance(error, (NameError, ImportError)) and loaded.failures:
+        return f", and {loaded.failures[0]}"
+    if isinstance(error, NameError):
+        setter = _setter_of(loaded.module, error.name)
+        return f", which {setter}() must set before" if setter is not None else None
+    return None
 
 
 def _is_forward_without_a_name(target, error, cause):
