@@ -25,6 +25,7 @@ import stat
 import time
 import tomllib
 import warnings
+import zipfile
 from pathlib import Path
 
 import numpy as np
@@ -563,6 +564,30 @@ def _as_json(value, strict):
         "storage.write_json: value must be a dict, list, string, number, array or None, got "
         f"{type(value)}"
     )
+
+
+def zipped(files, programs=()):
+    """Return the bytes of a zip; the same files give the same bytes.
+
+    Parameters
+    ----------
+    files : dict of str to str
+        Name to text.
+    programs : collection of str
+        Names of the files that are executable.
+
+    Returns
+    -------
+    bytes
+    """
+    data = io.BytesIO()
+    with zipfile.ZipFile(data, "w") as archive:
+        for name, text in files.items():
+            item = zipfile.ZipInfo(name, (1980, 1, 1, 0, 0, 0))
+            item.compress_type = zipfile.ZIP_DEFLATED
+            item.external_attr = (0o755 if name in programs else 0o644) << 16
+            archive.writestr(item, text)
+    return data.getvalue()
 
 
 def parse_json(text, function, path, strict=True):

@@ -342,8 +342,8 @@ def sample_feedback():
         If a mistake no longer fits the reference solution.
     """
     from ibpcl.classroom import check_file
-    from ibpcl.classroom.assignment import find
-    from ibpcl.classroom.feedback import feedback
+    from ibpcl.classroom.assignments.assignment import find
+    from ibpcl.classroom.feedback.student_page import feedback
 
     assignment = find("1")
     source = assignment.source("base")

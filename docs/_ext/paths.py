@@ -306,7 +306,7 @@ def present():
 
 def assignments():
     """Return the assignments of the package by their numbers."""
-    from ibpcl.classroom import assignment
+    from ibpcl.classroom.assignments import assignment
 
     loaded = [assignment.find(name) for name in assignment.names()]
     return {int(each.name.partition("_")[0]): each for each in loaded}

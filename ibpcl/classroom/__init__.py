@@ -15,13 +15,13 @@ def check_file(path, assignment=None):
     path : path
         A ``.py``, notebook or zip that names its assignment and form in ``ASSIGNMENT`` and
         ``FORM``.
-    assignment : ibpcl.classroom.assignment.Assignment, optional
+    assignment : ibpcl.classroom.assignments.assignment.Assignment, optional
         The assignment; needed for a custom one.  By default, the file names one of the package's
         assignments.  A folder that the file names is never run.
 
     Returns
     -------
-    ibpcl.classroom.verdict.Result
+    ibpcl.classroom.judging.verdict.Result
         The verdicts on the public tasks, at public inputs.
 
     Raises
@@ -30,20 +30,21 @@ def check_file(path, assignment=None):
         If the file cannot be read, or names neither an assignment of the package nor one of its
         forms.
     """
-    from ibpcl.classroom import client, handin
-    from ibpcl.classroom.assignment import named
-    from ibpcl.classroom.judge import judge
-    from ibpcl.classroom.printable import printable_result
+    from ibpcl.classroom.assignments.assignment import named
+    from ibpcl.classroom.intake import submission as submissions
+    from ibpcl.classroom.intake.printable import printable_result
+    from ibpcl.classroom.judging.judge import judge
+    from ibpcl.classroom.judging.running import client
     from ibpcl.errors import UserError
     from ibpcl.sandbox import boxes
 
-    read = handin.read(Path(path), assignment=assignment)
-    constants = handin.literals(read.source)
+    read = submissions.read(Path(path), assignment=assignment)
+    constants = submissions.literals(read.source)
     name = constants.get("ASSIGNMENT", "")
     form = constants.get("FORM") or "base"
     chosen = assignment or named(name)
     if chosen is None:
-        refusal = handin.refuse(read.source, ())
+        refusal = submissions.refuse(read.source, ())
         if refusal is not None and refusal.line and refusal.words.startswith("is not Python"):
             raise UserError(f"class: {read.place(refusal.line)} {refusal.words}")
         raise UserError(

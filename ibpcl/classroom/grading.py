@@ -7,15 +7,17 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from ibpcl.classroom import collecting, parallel, variants
-from ibpcl.classroom import handin as handins
-from ibpcl.classroom.assignment import find
-from ibpcl.classroom.feedback import LEVELS, feedback
-from ibpcl.classroom.judge import AGAIN, judge
-from ibpcl.classroom.printable import printable_result
-from ibpcl.classroom.records import COLLECTION, SETTINGS
-from ibpcl.classroom.students import folder_name
-from ibpcl.classroom.verdict import Result
+from ibpcl.classroom.assignments import variants
+from ibpcl.classroom.assignments.assignment import find
+from ibpcl.classroom.feedback.records import COLLECTION, SETTINGS
+from ibpcl.classroom.feedback.student_page import LEVELS, feedback
+from ibpcl.classroom.intake import collecting
+from ibpcl.classroom.intake import submission as submissions
+from ibpcl.classroom.intake.printable import printable_result
+from ibpcl.classroom.intake.students import folder_name
+from ibpcl.classroom.judging.judge import AGAIN, judge
+from ibpcl.classroom.judging.running import parallel
+from ibpcl.classroom.judging.verdict import Result
 from ibpcl.errors import UserError
 from ibpcl.storage import read_json, write_bytes, write_json, write_text
 
@@ -91,7 +93,7 @@ def grade(
     show : callable, optional
         Called as ``show(done, total, result)`` after each hand-in.
     platform : str, optional
-        One of :data:`ibpcl.classroom.platforms.PLATFORMS`; guessed by default.
+        One of :data:`ibpcl.classroom.intake.platforms.PLATFORMS`; guessed by default.
     roster : Roster, optional
         List of the class.
     attempt : {"last", "best"}
@@ -168,7 +170,7 @@ def collect(folder, **options):
     folder : path-like
         Folder or zip with the hand-ins.
     **options
-        Further arguments of :func:`ibpcl.classroom.collecting.collect`.
+        Further arguments of :func:`ibpcl.classroom.intake.collecting.collect`.
 
     Returns
     -------
@@ -177,7 +179,9 @@ def collect(folder, **options):
     """
     hand_ins = collecting.collect(folder, **options).found
     return {
-        each.student: each.attempts[-1].handin.path if each.attempts else Path(folder, each.origin)
+        each.student: each.attempts[-1].submission.path
+        if each.attempts
+        else Path(folder, each.origin)
         for each in hand_ins
     }
 
@@ -249,9 +253,9 @@ def _one(job, plan):
         return _save(_not_graded(collected, plan, collected.reason), assignment, None, plan)
     results = []
     for each in chosen:
-        handins.remember(each.handin)
+        submissions.remember(each.submission)
         result = judge(
-            assignment, each.handin, plan.box, plan.key, locate=plan.level in ("line", "full")
+            assignment, each.submission, plan.box, plan.key, locate=plan.level in ("line", "full")
         )
         result.settings = plan.mark
         result.flags += collected.notes
@@ -261,8 +265,8 @@ def _one(job, plan):
     )
     if len(results) > 1:
         results[at].notes.append(f"the best of {len(results)} attempts: {chosen[at].name}")
-        results[at].attempts = [each.handin.sha256 for each in chosen]
-    return _save(results[at], assignment, chosen[at].handin, plan)
+        results[at].attempts = [each.submission.sha256 for each in chosen]
+    return _save(results[at], assignment, chosen[at].submission, plan)
 
 
 def _failed(job, words, plan):
@@ -287,20 +291,20 @@ def _not_graded(collected, plan, reason):
     )
 
 
-def _save(result, assignment, handin, plan):
+def _save(result, assignment, submission, plan):
     """Write the files of a result and return it; a failing page never costs the result."""
     result = printable_result(result)
     folder = plan.out / folder_name(result.student)
     folder.mkdir(exist_ok=True)
     try:
-        page = feedback(result, assignment, plan.level, handin.source if handin else "")
+        page = feedback(result, assignment, plan.level, submission.source if submission else "")
     except Exception as error:
         words = f"the page could not be written: {type(error).__name__}: {error}"
         result.flags.append(words)
         page = f"<p>{html.escape(words)}</p>"
     write_text(folder / "feedback.html", page)
-    if handin is not None and handin.source:
-        write_bytes(folder / "handin.py", handin.source.encode())
+    if submission is not None and submission.source:
+        write_bytes(folder / "handin.py", submission.source.encode())
     else:
         (folder / "handin.py").unlink(missing_ok=True)
     write_json(
@@ -319,7 +323,7 @@ def _before(out, collected, chosen, mark):
     except (ValueError, KeyError, TypeError):
         return None
     failed = result.status == "not graded" and result.reason.startswith(("the judge failed", AGAIN))
-    texts = [each.handin.sha256 for each in chosen]
+    texts = [each.submission.sha256 for each in chosen]
     same = result.sha256 == texts[0] if len(texts) == 1 else result.attempts == texts
     return (
         result

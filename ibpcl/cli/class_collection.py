@@ -101,10 +101,10 @@ def roster_of(options):
 
     Returns
     -------
-    roster : ibpcl.classroom.students.Roster
+    roster : ibpcl.classroom.intake.students.Roster
         Empty without a list.
     """
-    from ibpcl.classroom.students import Roster, read_students
+    from ibpcl.classroom.intake.students import Roster, read_students
 
     path = (
         Path(options.roster) if options.roster else kept_list(options.key) if options.key else None
@@ -130,8 +130,9 @@ def run_collect(options):
     code : int
         0 if every student has a hand-in, else 1.
     """
-    from ibpcl.classroom import collected, collecting, variants
-    from ibpcl.classroom.assignment import find
+    from ibpcl.classroom.assignments import variants
+    from ibpcl.classroom.assignments.assignment import find
+    from ibpcl.classroom.intake import collected, collecting
     from ibpcl.storage import json_text
 
     roster = roster_of(options)
@@ -182,7 +183,7 @@ def print_left_out(collection):
     collection : dict
         The collection as plain values.
     """
-    from ibpcl.classroom.printable import printable
+    from ibpcl.classroom.intake.printable import printable
 
     names = {}
     for name, reason in collection["ignored"]:

@@ -117,7 +117,9 @@ def run_report(options, folder=None):
     code : int
         0 if every hand-in is graded, else 1.
     """
-    from ibpcl.classroom import classpage, derivations_page, late, records, similarity
+    from ibpcl.classroom.feedback import class_page, derivations_page, records
+    from ibpcl.classroom.intake import late
+    from ibpcl.classroom.judging import similarity
     from ibpcl.storage import write_bytes, write_text
 
     folder = Path(folder or options.dir)
@@ -129,7 +131,7 @@ def run_report(options, folder=None):
     sources = similarity.sources(folder)
     pairs = [*similarity.copied(sources, found.assignment), *similarity.pairs(sources)]
     by_hand = records.rewrite(found)
-    page = classpage.class_page(
+    page = class_page.class_page(
         found.results,
         found.assignment,
         pairs,
@@ -140,7 +142,7 @@ def run_report(options, folder=None):
         found.notes,
     )
     write_text(folder / "class.html", page)
-    write_bytes(folder / "class.csv", classpage.class_csv(found.results, found.assignment))
+    write_bytes(folder / "class.csv", class_page.class_csv(found.results, found.assignment))
     derivations = derivations_page.derivations_page(found, getattr(options, "anonymous", False))
     if derivations:
         write_text(folder / "derivations.html", derivations)
@@ -166,7 +168,7 @@ def run_report(options, folder=None):
 
 def _summary(found, graded, pairs, by_hand, derivations):
     """Print the summary of a class."""
-    from ibpcl.classroom.plain_words import plain_reason, points
+    from ibpcl.classroom.feedback.plain_words import plain_reason, points
 
     mean = (
         f", mean {sum(graded) / len(graded):.1f} of {points(found.assignment.points)} points"
@@ -204,7 +206,8 @@ def run_similar(options):
     options : argparse.Namespace
         The options of ``ibpcl class similar``.
     """
-    from ibpcl.classroom import records, similarity
+    from ibpcl.classroom.feedback import records
+    from ibpcl.classroom.judging import similarity
 
     assignment = records.load(options.dir).assignment
     sources = similarity.sources(Path(options.dir))
@@ -232,8 +235,8 @@ def run_export(options):
     code : int
         0 if the points of every student are written, else 1.
     """
-    from ibpcl.classroom import exports, feedback_zip, records
-    from ibpcl.classroom.students import read_students
+    from ibpcl.classroom.feedback import exports, pages_zip, records
+    from ibpcl.classroom.intake.students import read_students
     from ibpcl.cli.execution import in_words_of
 
     found = records.load(options.dir)
@@ -259,7 +262,7 @@ def run_export(options):
     print(written.path)
     missing = []
     if options.feedback_zip:
-        missing = feedback_zip.write(
+        missing = pages_zip.write(
             found, options.to, options.feedback_zip, written.filled, roster, options.downloads
         )
         print(options.feedback_zip)

@@ -207,7 +207,7 @@ def run_list(options):
     options : argparse.Namespace
         The options of ``ibpcl class list``.
     """
-    from ibpcl.classroom.assignment import find, names
+    from ibpcl.classroom.assignments.assignment import find, names
 
     found = {name: find(name) for name in names()}
     if options.json:
@@ -240,7 +240,7 @@ def run_key(options):
     options : argparse.Namespace
         The options of ``ibpcl class key``.
     """
-    from ibpcl.classroom import variants
+    from ibpcl.classroom.assignments import variants
 
     variants.make_key(options.file)
     print(
@@ -257,7 +257,7 @@ def run_new(options):
     options : argparse.Namespace
         The options of ``ibpcl class new``.
     """
-    from ibpcl.classroom import handout
+    from ibpcl.classroom.authoring import handout
 
     assignment = _assignment(options)
     key = _read_key(options)
@@ -278,8 +278,8 @@ def run_new(options):
 
 def _new_class(assignment, key, options):
     """Write a folder for each student of a list; keep the list next to the key."""
-    from ibpcl.classroom import handout
-    from ibpcl.classroom.students import folder_name, read_students
+    from ibpcl.classroom.authoring import handout
+    from ibpcl.classroom.intake.students import folder_name, read_students
 
     roster, notes = read_students(options.students)
     written = 0
@@ -320,8 +320,8 @@ def run_check(options):
         0 for full points, else 1.
     """
     from ibpcl.classroom import check_file
-    from ibpcl.classroom.assignment import find
-    from ibpcl.classroom.feedback import feedback, lines
+    from ibpcl.classroom.assignments.assignment import find
+    from ibpcl.classroom.feedback.student_page import feedback, lines
     from ibpcl.storage import write_text
 
     assignment = find(options.assignment) if options.assignment else None
@@ -366,9 +366,9 @@ def run_check(options):
 
 def _text_of(file, assignment):
     """Return the text of a file as it is graded, for its page."""
-    from ibpcl.classroom import handin
+    from ibpcl.classroom.intake import submission as submissions
 
-    return handin.read(Path(file), assignment=assignment).source
+    return submissions.read(Path(file), assignment=assignment).source
 
 
 def run_submit(options):
@@ -379,7 +379,7 @@ def run_submit(options):
     options : argparse.Namespace
         The options of ``ibpcl class submit``.
     """
-    from ibpcl.classroom import handout
+    from ibpcl.classroom.authoring import handout
 
     assignment = _find(options.assignment) if options.assignment else None
     path, digest, warnings = handout.submit(options.file, options.out, assignment)
@@ -404,7 +404,7 @@ def run_selftest(options):
     code : int
         0 if all are graded as expected, else 1.
     """
-    from ibpcl.classroom import selftest
+    from ibpcl.classroom.authoring import selftest
 
     assignment = _assignment(options)
     box = _choose(options)
@@ -505,7 +505,7 @@ def run_pack(options):
     options : argparse.Namespace
         The options of ``ibpcl class pack``.
     """
-    from ibpcl.classroom import packing
+    from ibpcl.classroom.authoring import packing
 
     assignment = _assignment(options)
     out = options.out or f"{assignment.name}-{options.system}.zip"
@@ -521,7 +521,7 @@ def run_solution(options):
     options : argparse.Namespace
         The options of ``ibpcl class solution``.
     """
-    from ibpcl.classroom.handout import solution
+    from ibpcl.classroom.authoring.handout import solution
 
     print(solution(_assignment(options), options.form), end="")
 
@@ -531,19 +531,19 @@ def _assignment(options):
 
 
 def _find(name):
-    from ibpcl.classroom.assignment import find
+    from ibpcl.classroom.assignments.assignment import find
 
     return find(name)
 
 
 def _read_key(options):
-    from ibpcl.classroom import variants
+    from ibpcl.classroom.assignments import variants
 
     return variants.read_key(options.key) if options.key else variants.PUBLIC
 
 
 def _choose(options):
-    from ibpcl.classroom import client
+    from ibpcl.classroom.judging.running import client
     from ibpcl.sandbox import boxes
 
     box = boxes.choose(options.sandbox, client.probe)

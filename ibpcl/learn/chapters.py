@@ -6,8 +6,8 @@ import re
 import textwrap
 from dataclasses import dataclass
 
-from ibpcl.classroom.assignment import ANSWERS, CHAPTERS, Assignment, load
-from ibpcl.classroom.stubs import blank
+from ibpcl.classroom.assignments.assignment import ANSWERS, CHAPTERS, Assignment, load
+from ibpcl.classroom.authoring.stubs import blank
 from ibpcl.errors import UserError
 from ibpcl.storage import read_toml
 
@@ -19,7 +19,7 @@ class Chapter:
     Attributes
     ----------
     number : int
-    assignment : ibpcl.classroom.assignment.Assignment
+    assignment : ibpcl.classroom.assignments.assignment.Assignment
         Exercises, references, inputs and hints.
     tutorial : str
         Name of the tutorial, without its ending.
@@ -52,7 +52,7 @@ class Chapter:
 
         Returns
         -------
-        exercises : dict of str to list of ibpcl.classroom.assignment.Task
+        exercises : dict of str to list of ibpcl.classroom.assignments.assignment.Task
             The id of a second task ends in a letter: ``2.1`` and ``2.1b`` are one exercise.
         """
         found = {}
@@ -65,7 +65,7 @@ class Chapter:
 
         Parameters
         ----------
-        task : ibpcl.classroom.assignment.Task
+        task : ibpcl.classroom.assignments.assignment.Task
 
         Returns
         -------
@@ -161,7 +161,7 @@ def is_answer(task):
 
     Parameters
     ----------
-    task : ibpcl.classroom.assignment.Task
+    task : ibpcl.classroom.assignments.assignment.Task
 
     Returns
     -------
@@ -229,7 +229,7 @@ def exercise_of(name):
     Returns
     -------
     chapter : Chapter
-    tasks : list of ibpcl.classroom.assignment.Task
+    tasks : list of ibpcl.classroom.assignments.assignment.Task
 
     Raises
     ------

@@ -4,10 +4,10 @@ import hashlib
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from ibpcl.classroom.assignment import IMPORTS, parts_library
-from ibpcl.classroom.handin import HandIn
-from ibpcl.classroom.judge import judge
-from ibpcl.classroom.slices import imports, sliced
+from ibpcl.classroom.assignments.assignment import IMPORTS, parts_library
+from ibpcl.classroom.assignments.slices import imports, sliced
+from ibpcl.classroom.intake.submission import Submission
+from ibpcl.classroom.judging.judge import judge
 from ibpcl.errors import UserError
 from ibpcl.learn.chapters import chapters
 from ibpcl.learn.folder import functions_in
@@ -30,7 +30,7 @@ class Checked:
         its tasks.
     lines : list of str
         What the judge says, a line for each task and remark.
-    verdicts : list of ibpcl.classroom.verdict.Verdict
+    verdicts : list of ibpcl.classroom.judging.verdict.Verdict
     was_done : bool
         Whether the exercise was done before this check.
     """
@@ -101,7 +101,7 @@ def judge_file(folder, chapter, stem):
 
     Returns
     -------
-    verdicts : dict of str to ibpcl.classroom.verdict.Verdict
+    verdicts : dict of str to ibpcl.classroom.judging.verdict.Verdict
         By task.
     """
     path = folder.file(stem)
@@ -138,9 +138,9 @@ def notebook_source(path):
     -------
     source : str
     """
-    from ibpcl.classroom import handin
+    from ibpcl.classroom.intake import submission as submissions
 
-    return handin.read(Path(path)).source
+    return submissions.read(Path(path)).source
 
 
 def _judged(folder, chapter, tasks, source, path):
@@ -157,8 +157,8 @@ def _judged(folder, chapter, tasks, source, path):
         library=library_of(folder),
     )
     sha256 = hashlib.sha256(source.encode()).hexdigest()
-    handin = HandIn("", Path(path), Path(path).name, source, sha256)
-    result = judge(assignment, handin, "none", form="base", figures=False)
+    submissions = Submission("", Path(path), Path(path).name, source, sha256)
+    result = judge(assignment, submissions, "none", form="base", figures=False)
     if result.status != "graded":
         raise UserError(f"learn: {result.reason}")
     return {verdict.task: verdict for verdict in result.verdicts}
@@ -222,7 +222,7 @@ def text_sha256(folder, stem, tasks):
     ----------
     folder : ibpcl.learn.folder.Folder
     stem : str
-    tasks : list of ibpcl.classroom.assignment.Task
+    tasks : list of ibpcl.classroom.assignments.assignment.Task
 
     Returns
     -------

@@ -7,7 +7,7 @@ import keyword
 from pathlib import Path
 
 from ibpcl import __version__
-from ibpcl.classroom.reading import texts
+from ibpcl.classroom.intake.reading import texts
 from ibpcl.errors import UserError
 from ibpcl.storage import json_text, read_text, write_text
 
@@ -280,7 +280,7 @@ def parts_of(stem):
     >>> parts_of("sticks"), parts_of("gaussian")
     (['kumaraswamy', 'stick_breaking'], [])
     """
-    from ibpcl.classroom.assignment import PRIMITIVES
+    from ibpcl.classroom.assignments.assignment import PRIMITIVES
 
     path = PRIMITIVES / f"{stem}.py"
     if not path.is_file():

@@ -6,7 +6,7 @@ import importlib
 import linecache
 from types import ModuleType
 
-from ibpcl.classroom.slices import sliced
+from ibpcl.classroom.assignments.slices import sliced
 from ibpcl.errors import UserError
 from ibpcl.inference.backend import OwnPrimitives
 from ibpcl.learn.chapters import chapters

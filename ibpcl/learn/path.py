@@ -3,7 +3,7 @@
 import textwrap
 from typing import NamedTuple
 
-from ibpcl.classroom.slices import sliced
+from ibpcl.classroom.assignments.slices import sliced
 from ibpcl.errors import UserError
 from ibpcl.learn.chapters import chapters, exercise_of
 from ibpcl.learn.checking import DONE

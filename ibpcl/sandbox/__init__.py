@@ -5,9 +5,10 @@ its judge calls their functions.  It imports nothing from the rest of ``ibpcl`` 
 
 - ``verify.running.checking`` checks a file: with the user's Python, rights, modules and terminal,
   and within a limit on wall-clock time from item to item.
-- ``classroom.reading.serving`` reads hand-ins: with Python without installed packages, and within
-  limits on processor time per request and on memory.
-- ``classroom.inside`` calls the functions of a hand-in: in a box (:mod:`ibpcl.sandbox.boxes`), and
+- ``classroom.intake.reading.serving`` reads hand-ins: with Python without installed packages, and
+  within limits on processor time per request and on memory.
+- ``classroom.judging.running.inside`` calls the functions of a hand-in: in a box
+  (:mod:`ibpcl.sandbox.boxes`), and
   within limits on processor time, memory, threads, files, and the size of each answer.
 
 All three have one protocol:

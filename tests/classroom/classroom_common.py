@@ -2,10 +2,10 @@
 
 import pytest
 
-from ibpcl.classroom import client
-from ibpcl.classroom.assignment import find
-from ibpcl.classroom.judge import judge
-from ibpcl.classroom.selftest import hand_in
+from ibpcl.classroom.assignments.assignment import find
+from ibpcl.classroom.authoring.selftest import hand_in
+from ibpcl.classroom.judging.judge import judge
+from ibpcl.classroom.judging.running import client
 
 KEY = b"the key of the tests"
 WORKING = [name for name in ("bubblewrap", "landlock") if not client.probe(name)]

@@ -12,9 +12,14 @@ import pytest
 from classroom_common import BOX, first, needs_box
 from classroom_schemas import MOODLE, NBGRADER, SCHEMAS, errors
 
-from ibpcl.classroom import grading, handin, records, selftest, similarity, variants
-from ibpcl.classroom.assignment import find, names
-from ibpcl.classroom.stubs import stub
+from ibpcl.classroom import grading
+from ibpcl.classroom.assignments import variants
+from ibpcl.classroom.assignments.assignment import find, names
+from ibpcl.classroom.authoring import selftest
+from ibpcl.classroom.authoring.stubs import stub
+from ibpcl.classroom.feedback import records
+from ibpcl.classroom.intake import submission as submissions
+from ibpcl.classroom.judging import similarity
 from ibpcl.cli import main
 
 MISTAKE = ("return dv.sum(axis=0), (dv * noise)", "return -dv.sum(axis=0), (dv * noise)")
@@ -154,8 +159,8 @@ def test_tables_have_their_columns(course, system, columns, tmp_path):
     ],
 )
 def test_the_schemas_refuse_what_the_systems_would(system, spoil, told):
-    from ibpcl.classroom import exports
-    from ibpcl.classroom.verdict import Result, Verdict
+    from ibpcl.classroom.feedback import exports
+    from ibpcl.classroom.judging.verdict import Result, Verdict
 
     right = Verdict("1a", "forward", "Draw a weight", "public", 90.0, 90.0, "right")
     table = getattr(exports, system)(
@@ -222,7 +227,11 @@ def test_the_pack_runs_as_on_gradescope(course, tmp_path):
 def test_the_judge_on_gradescope_needs_no_templates():
     code = (
         "import sys; sys.modules['jinja2'] = sys.modules['markupsafe'] = None\n"
-        "from ibpcl.classroom import client, collecting, exports, judge, variants\n"
+        "from ibpcl.classroom.assignments import variants\n"
+        "from ibpcl.classroom.feedback import exports\n"
+        "from ibpcl.classroom.intake import collecting\n"
+        "from ibpcl.classroom.judging import judge\n"
+        "from ibpcl.classroom.judging.running import client\n"
         "from ibpcl.sandbox import boxes"
     )
     subprocess.run([sys.executable, "-c", code], check=True)
@@ -231,7 +240,7 @@ def test_the_judge_on_gradescope_needs_no_templates():
 def test_hand_outs_are_the_same_for_the_same_key_and_student(tmp_path):
     key = b"a course key of some length"
     for name in ("a", "b"):
-        from ibpcl.classroom.handout import new
+        from ibpcl.classroom.authoring.handout import new
 
         new(first(), tmp_path / name, "ada", key)
     for path in (tmp_path / "a").iterdir():
@@ -240,12 +249,12 @@ def test_hand_outs_are_the_same_for_the_same_key_and_student(tmp_path):
 
 def test_notebooks_hold_the_same_code(tmp_path):
     pytest.importorskip("jupytext")
-    from ibpcl.classroom import handin
-    from ibpcl.classroom.handout import new
+    from ibpcl.classroom.authoring.handout import new
+    from ibpcl.classroom.intake import submission as submissions
 
     new(first(), tmp_path, "ada")
     python, notebook = (
-        handin.read(tmp_path / f"gaussian_weights{suffix}") for suffix in (".py", ".ipynb")
+        submissions.read(tmp_path / f"gaussian_weights{suffix}") for suffix in (".py", ".ipynb")
     )
     import ast
 
@@ -268,9 +277,9 @@ def test_a_student_checks_and_submits(tmp_path, capsys):
     assert "<svg" in (tmp_path / "page.html").read_text()
     assert main(["class", "submit", str(file)]) == 0 and main(["class", "submit", str(file)]) == 0
     packed = out / "gaussian_weights.zip"
-    from ibpcl.classroom import handin
+    from ibpcl.classroom.intake import submission as submissions
 
-    assert handin.read(packed).source == source.join(
+    assert submissions.read(packed).source == source.join(
         ['ASSIGNMENT = "01_gaussian_weights"\nFORM = "base"\n', ""]
     )
 
@@ -396,7 +405,7 @@ def test_check_accepts_the_printed_solution(name, tmp_path, capsys):
     assert main(["class", "solution", name, "--form", form]) == 0
     path = tmp_path / "solution.py"
     path.write_text(capsys.readouterr().out, encoding="utf-8")
-    constants = handin.literals(path.read_text(encoding="utf-8"))
+    constants = submissions.literals(path.read_text(encoding="utf-8"))
     assert (constants["ASSIGNMENT"], constants["FORM"]) == (name, form)
     assert main(["class", "check", str(path), "--json"]) == 0
     result = json.loads(capsys.readouterr().out)

@@ -28,7 +28,7 @@ def test_command(command):
 
 
 def test_the_pages_show_the_marking_scheme_as_it_is():
-    from ibpcl.classroom import marking, referee
+    from ibpcl.classroom.judging import marking, referee
 
     text = (DOCS / "classroom-teachers.md").read_text()
     for share in (

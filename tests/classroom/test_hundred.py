@@ -5,9 +5,11 @@ import time
 import pytest
 from classroom_common import BOX, KEY, needs_box
 
-from ibpcl.classroom import grading, selftest, variants
-from ibpcl.classroom.assignment import find, names
-from ibpcl.classroom.handout import blank
+from ibpcl.classroom import grading
+from ibpcl.classroom.assignments import variants
+from ibpcl.classroom.assignments.assignment import find, names
+from ibpcl.classroom.authoring import selftest
+from ibpcl.classroom.authoring.handout import blank
 
 HANG = "\n\ndef {name}(*inputs):\n    while True:\n        pass\n"
 

@@ -5,7 +5,7 @@ import json
 
 import pytest
 
-from ibpcl.classroom.reading import notebooks
+from ibpcl.classroom.intake.reading import notebooks
 from ibpcl.codeview import notebook
 from ibpcl.errors import UserError
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from ibpcl.classroom.slices import imports, sliced
+from ibpcl.classroom.assignments.slices import imports, sliced
 from ibpcl.learn.chapters import chapter_of
 from ibpcl.learn.folder import Folder
 

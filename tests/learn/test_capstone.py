@@ -6,7 +6,7 @@ from pathlib import Path
 import matplotlib
 import pytest
 
-from ibpcl.classroom.assignment import PRIMITIVES
+from ibpcl.classroom.assignments.assignment import PRIMITIVES
 from ibpcl.learn.chapters import chapters
 from ibpcl.learn.folder import Folder
 

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 import ibpcl
-from ibpcl.classroom.assignment import CHAPTERS
-from ibpcl.classroom.slices import imports, sliced
+from ibpcl.classroom.assignments.assignment import CHAPTERS
+from ibpcl.classroom.assignments.slices import imports, sliced
 from ibpcl.learn.chapters import chapters
 from ibpcl.learn.checking import check_chapter
 from ibpcl.learn.folder import Folder, functions_in

@@ -1,0 +1,1 @@
+"""Authoring: stubs for students, the self-test of an assignment, and autograders."""

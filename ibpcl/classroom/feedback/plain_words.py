@@ -1,0 +1,152 @@
+"""Findings of the judge in plain words: no internal names, no paths, no repetitions."""
+
+import re
+
+from ibpcl.classroom.judging.verdict import in_words
+
+MISTAKES = {
+    "ok": "right",
+    "sign": "wrong sign",
+    "constant_factor": "wrong constant factor",
+    "mean": "a mean in place of a sum",
+    "transposed": "two axes exchanged",
+    "not_summed": "a sum is missing",
+    "summed": "summed too much",
+    "missing_term": "a term is missing or too many",
+    "elementwise_factor": "a factor is missing or wrong",
+    "swapped": "gradients in the wrong order",
+    "shifted": "entries in the wrong places",
+    "few_entries": "wrong at a few entries",
+    "precision": "too few digits",
+    "wrong_shape": "wrong shape",
+    "wrong_type": "wrong number type",
+    "non_finite": "infinite or NaN",
+    "piecewise_constant": "rounded, so the derivative is zero",
+    "changes_cotangent": "overwrites dout",
+    "changes_cache": "overwrites its cache",
+    "changes_input": "overwrites its inputs",
+    "noisy_gradient": "draws random numbers",
+    "accumulates": "grows from call to call",
+    "stale": "uses values of an earlier call",
+    "missing": "not returned",
+    "zero": "zero everywhere",
+    "raises": "raises an exception",
+    "wrong": "wrong, no cause found",
+}
+POINT = re.compile(r"point \d+ \([\w ]+ shapes\): (.*)", re.DOTALL)
+EVERYWHERE = re.compile(r"wrong at (\d+) of \1 entries")
+ALONE = re.compile(r"wrong at 1 of 1 entries")
+HALVE = (
+    "set all inputs but one to zero: if the result is still wrong, the mistake concerns that input"
+)
+
+
+def plain(kind):
+    """Return the kind of a mistake in plain words.
+
+    Parameters
+    ----------
+    kind : str
+        Kind of a mistake, or ``"ok"``.
+
+    Returns
+    -------
+    str
+
+    Examples
+    --------
+    >>> plain("not_summed"), plain("a_new_kind")
+    ('a sum is missing', 'a new kind')
+    """
+    return MISTAKES.get(kind) or in_words(kind)
+
+
+def points(value):
+    """Return points as text, without trailing zeros.
+
+    Parameters
+    ----------
+    value : float or None
+        The points; None for a hand-in that is not graded.
+
+    Returns
+    -------
+    str
+
+    Examples
+    --------
+    >>> points(7.0), points(6.25), points(None)
+    ('7', '6.25', 'not graded')
+    """
+    return "not graded" if value is None else f"{value:g}"
+
+
+def plain_hint(hint):
+    """Return a hint in words that a student knows.
+
+    Parameters
+    ----------
+    hint : str
+        A hint of the checker; one that names its functions is replaced.
+
+    Returns
+    -------
+    str
+    """
+    return HALVE if "check_chain" in hint else hint
+
+
+def plain_reason(reason):
+    """Return the reason why a hand-in is not graded, without the teacher's folders.
+
+    Parameters
+    ----------
+    reason : str
+        Reason or error message.
+
+    Returns
+    -------
+    str
+
+    Examples
+    --------
+    >>> plain_reason("class: /home/t/hand ins/ada.py: byte 3 is not UTF-8")
+    'ada.py: byte 3 is not UTF-8'
+    """
+    reason = re.sub(r"^class: ", "", reason)
+    reason = re.sub(
+        r"(?:[A-Za-z]:)?[/\\][^:\n]*[/\\]([^/\\:\n]+\.(?:py|ipynb|zip)\b)", r"\1", reason
+    )
+    return re.sub(r"(?:[A-Za-z]:)?(?:[/\\][^\s/\\:'\"]+){2,}[/\\]([^\s/\\:'\"]+)", r"\1", reason)
+
+
+def told_once(lines):
+    """Merge lines that repeat a sentence for several points.
+
+    Parameters
+    ----------
+    lines : sequence of str
+        Lines about one of several points begin with ``point 1 (small shapes):``.
+
+    Returns
+    -------
+    list of str
+
+    Examples
+    --------
+    >>> told_once([f"point {n} (odd shapes): wrong at {n} of {n} entries" for n in (2, 3, 4)])
+    ['every entry is wrong (at 3 points)']
+    """
+    groups = {}
+    for line in lines:
+        match = POINT.fullmatch(line)
+        words = ALONE.sub("the value is wrong", match[1] if match else line)
+        words = EVERYWHERE.sub("every entry is wrong", words)
+        same = re.sub(r"-?\d+(\.\d+)?(e-?\d+)?", "#", words) if match else line
+        groups.setdefault((bool(match), same), []).append(words)
+    merged = []
+    for (at_points, _), words in groups.items():
+        more = f" (at {len(words)} points)" if at_points and len(words) > 1 else ""
+        vague = len(set(words)) > 1 and words[0].startswith("wrong at ")
+        merged.append(("some entries are wrong" if vague else words[0]) + more)
+    return merged

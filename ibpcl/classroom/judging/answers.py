@@ -1,0 +1,127 @@
+"""Judge answers that are not derivations: numbers, choices, predictions and counterexamples."""
+
+import numpy as np
+
+from ibpcl.classroom.assignments.assignment import Task
+from ibpcl.classroom.judging.comparing import as_tuple
+from ibpcl.classroom.judging.referee import PROOF_MB, refutes
+from ibpcl.classroom.judging.running import bounds
+from ibpcl.verify import check_value
+
+
+def judge_number(task, verdict, case):
+    """Judge a number, and name the slip in a wrong one.
+
+    Parameters
+    ----------
+    task : Task
+        Its function takes no arguments and returns the number.  ``FUNCTION_slips`` of the
+        reference, if present, returns common wrong answers by the words that explain them.
+    verdict : ibpcl.classroom.judging.verdict.Verdict
+        Changed in place.
+    case : ibpcl.classroom.judging.judge.Case
+    """
+    given = case.session.plain(task.function, ())
+    right = getattr(case.reference, task.function)()
+    try:
+        slips = getattr(case.reference, f"{task.function}_slips", dict)()
+        found = check_value(given, right, slips, rtol=task.rtol)
+    except (TypeError, ValueError) as error:
+        verdict.state = "wrong"
+        verdict.words = [f"{task.function} must return a number: {error}"]
+        return
+    verdict.state = "right" if found.ok else "wrong"
+    verdict.points = task.points if found.ok else 0.0
+    verdict.words = [_ended(task, "right")] if found.ok else [found.words]
+
+
+def judge_choice(task, verdict, case):
+    """Judge the choice of one of several answers.
+
+    Parameters
+    ----------
+    task : Task
+        Its function returns the letter of the answer; ``choices`` lists the answers from "a" on.
+    verdict : ibpcl.classroom.judging.verdict.Verdict
+        Changed in place.
+    case : ibpcl.classroom.judging.judge.Case
+    """
+    letter = _letter(task, verdict, case)
+    if letter is None:
+        return
+    right = getattr(case.reference, task.function)()
+    verdict.state = "right" if letter == right else "wrong"
+    verdict.points = task.points if letter == right else 0.0
+    verdict.words = [_ended(task, "right")] if letter == right else [f"{letter} is not the answer"]
+
+
+def judge_prediction(task, verdict, case):
+    """Show the answer to a question once a prediction has been made; any prediction counts.
+
+    Parameters
+    ----------
+    task : Task
+        Its function returns the letter of the prediction.
+    verdict : ibpcl.classroom.judging.verdict.Verdict
+        Changed in place.
+    case : ibpcl.classroom.judging.judge.Case
+    """
+    letter = _letter(task, verdict, case)
+    if letter is None:
+        return
+    right = getattr(case.reference, task.function)()
+    verdict.state = "right"
+    verdict.points = task.points
+    came = "as it happens" if letter == right else f"the answer is {right}"
+    verdict.words = [_ended(task, f"you predicted {letter}: {came}")]
+
+
+def judge_counterexample(task, verdict, case):
+    """Judge an input that is to refute a given gradient, by evaluating the gradient there.
+
+    Parameters
+    ----------
+    task : Task
+        Its function returns the inputs of ``forward`` as a tuple.  ``exhibit`` is the gradient
+        that is wrong somewhere, ``forward + "_vjp"`` the right one.
+    verdict : ibpcl.classroom.judging.verdict.Verdict
+        Changed in place.
+    case : ibpcl.classroom.judging.judge.Case
+    """
+    inputs = as_tuple(case.session.plain(task.function, ()))
+    reference = case.reference
+    try:
+        with np.errstate(all="ignore"), bounds.memory(PROOF_MB):
+            out = getattr(reference, task.forward)(*map(np.copy, inputs))[0]
+    except Exception as error:  # the point is the student's: anything may be wrong with it
+        verdict.state = "wrong"
+        verdict.words = [f"{task.forward} cannot be evaluated there: {type(error).__name__}"]
+        return
+    dout = np.ones(np.shape(out))
+    forward = getattr(reference, task.forward)
+    pulls = [getattr(reference, name) for name in (f"{task.forward}_vjp", task.exhibit)]
+    reason = refutes([(forward, pull) for pull in pulls], inputs, dout)
+    verdict.state = "wrong" if reason else "right"
+    verdict.points = 0.0 if reason else task.points
+    verdict.words = [f"{task.exhibit}: {reason}"] if reason else [_ended(task, "right")]
+
+
+def _letter(task, verdict, case):
+    """Return the letter of an answer, or write into the verdict why there is none."""
+    letters = [chr(ord("a") + at) for at in range(len(task.choices))]
+    given = case.session.plain(task.function, ())
+    letter = given.strip().lower() if isinstance(given, str) else given
+    if letter == "":
+        verdict.state = "missing"
+        verdict.words = ["not filled in yet"]
+        return None
+    if letter not in letters:
+        verdict.state = "wrong"
+        verdict.words = [f"{task.function} must return one of {', '.join(letters)}"]
+        return None
+    return letter
+
+
+def _ended(task: Task, words):
+    """Return words with the reason of the answer."""
+    return f"{words}. {task.because}" if task.because else words

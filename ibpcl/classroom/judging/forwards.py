@@ -1,0 +1,342 @@
+"""Judges for functions that are compared by value: forwards, proofs, and extreme inputs."""
+
+import numpy as np
+
+from ibpcl.classroom.judging.comparing import FLOAT32_RTOL, HINTS, as_tuple, compare, worst_error
+from ibpcl.classroom.judging.marking import UNNAMED, forward_share
+from ibpcl.classroom.judging.naming.naming_forwards import Seen
+from ibpcl.classroom.judging.own_parts import right_with_own_parts
+from ibpcl.classroom.judging.partial_credit import partial_credit
+from ibpcl.classroom.judging.running.client import SubmissionError
+from ibpcl.classroom.judging.running.session import described
+from ibpcl.classroom.judging.verdict import Part, in_words
+
+SIZES = ("small", "odd", "small", "odd")
+EXTREMES = 12  # points: enough that each of three cases drawn at random almost surely occurs
+LEEWAY = 10  # in float32, this multiple of the reference's own error is allowed
+# Below this multiple of the smallest normal number, intermediate products underflow.
+NEXT_TO_ZERO = 1e4
+STEP = 1e-20  # relative size of the complex step
+SMALLEST_STEP = 1e-200
+FEWEST_DIGITS = 1e-2  # points where the reference's own relative error is larger are skipped
+
+
+def judge_forward(task, verdict, case):
+    """Judge a forward or a proof at several points.
+
+    Points with an axis of length one can hide a mistake, so they earn points only if the usual
+    points are right.
+
+    Parameters
+    ----------
+    task : Task
+        A task of kind ``forward`` or ``proof``.
+    verdict : Verdict
+        Receives the parts and points.
+    case : ibpcl.classroom.judging.judge.Case
+        The hand-in.
+    """
+    hidden = task.visibility == "hidden"
+    seen = []
+    comparisons = []
+    for at, size in enumerate(SIZES):
+        inputs = case.inputs(task, size, at)
+        expected = case.expected(task, inputs)
+        seen.append(Seen(size, inputs, _returned(task, case, inputs), expected))
+        comparisons.append(compare(seen[-1].out, expected, task.rtol))
+    right = all(kind == "ok" for kind, _ in comparisons)
+    own_parts = [] if right else right_with_own_parts(task, case, seen)
+    if right or own_parts:
+        verdict.parts = [Part(_point(at, size), "ok", share=1.0) for at, size in enumerate(SIZES)]
+        verdict.words += own_parts
+    else:
+        case.wrong[task.function] = finding = partial_credit(task, case, seen)
+        if task.kind == "proof":
+            case.seen[task.function] = seen
+        named = _named(comparisons, finding.explanation)
+        for at, (size, (kind, words)) in enumerate(zip(SIZES, named, strict=True)):
+            verdict.parts.append(Part(_point(at, size), kind, words, HINTS.get(kind, "")))
+        _share(verdict.parts, finding.recognized)
+    share = sum(part.share for part in verdict.parts) / len(verdict.parts)
+    if task.function in case.session.overwritten:
+        verdict.words.append(f"{task.function} overwrites its input: work on a copy")
+        share = min(share, 0.6)
+    verdict.points = share * task.points
+    verdict.state = _state(share)
+    _tell(verdict, task, hidden)
+
+
+def follow_proof(task, verdict, case):
+    """Give a proof its points if only the functions that it calls are wrong.
+
+    Proofs that must not use a function are judged first, before the verdicts on the functions that
+    they call are known.
+
+    Parameters
+    ----------
+    task : Task
+        Any task; others than wrong proofs are left as they are.
+    verdict : Verdict
+        Changed in place.
+    case : ibpcl.classroom.judging.judge.Case
+        The hand-in.
+    """
+    seen = case.seen.get(task.function)
+    own_parts = right_with_own_parts(task, case, seen) if seen else []
+    if own_parts:
+        del case.wrong[task.function]
+        verdict.parts = [Part(part.name, "ok", share=1.0) for part in verdict.parts]
+        verdict.points = float(task.points)
+        verdict.state = "right"
+        verdict.words = own_parts
+
+
+def _returned(task, case, inputs):
+    """Return the output of the hand-in."""
+    if task.kind == "proof":
+        return case.session.plain(task.function, inputs.values(), task.independent_of)
+    return case.session.forward(task.function, inputs.values())[0]
+
+
+def _point(at, size):
+    return f"point {at + 1} ({size} shapes)"
+
+
+def _named(comparisons, explanation):
+    """Return kind and description for every point; one name for all wrong points, if known."""
+    if explanation is None:
+        kinds = {kind for kind, _ in comparisons if kind not in ("ok", *UNNAMED)}
+        agree = len(kinds) == 1 and all(kind in ("ok", *kinds) for kind, _ in comparisons)
+        return [
+            (kind, words) if agree or kind in ("ok", *UNNAMED) else ("wrong", "wrong")
+            for kind, words in comparisons
+        ]
+    name = (explanation.kind, explanation.words)
+    return [(kind, words) if kind == "ok" else name for kind, words in comparisons]
+
+
+def _share(parts, recognized):
+    """Set the share of each point; if a usual point is wrong, points that hide the mistake earn no
+    more than that one.
+    """
+    usual = [part for part, size in zip(parts, SIZES, strict=True) if size == "small"]
+    wrong = any(part.kind != "ok" for part in usual)
+    shares = [
+        forward_share(part.kind) if recognized or part.kind == "ok" else 0.0 for part in parts
+    ]
+    least = min(share for part, share in zip(parts, shares, strict=True) if part.kind != "ok")
+    for part, share in zip(parts, shares, strict=True):
+        part.share = least if wrong else share
+
+
+def judge_extremes(task, verdict, case):
+    """Judge a forward, and its gradient if ``wrt`` is given, at extreme inputs and in float32.
+
+    The gradient is compared with the reference's, because differences fail near an overflow.
+
+    Parameters
+    ----------
+    task : Task
+        A task of kind ``extremes``.
+    verdict : Verdict
+        Receives the parts and points.
+    case : ibpcl.classroom.judging.judge.Case
+        The hand-in.
+    """
+    names = [task.function, *(f"the gradient of {name}" for name in task.wrt)]
+    kinds = {name: [] for name in names}
+    for at in range(EXTREMES):
+        inputs = case.inputs(task, "extreme", at)
+        rng = case.rng(task, "cotangent", at)
+        for name, (kind, words) in _at_extreme(task, case, inputs, rng).items():
+            kinds[name].append((kind, words))
+    for name, comparisons in kinds.items():
+        if not comparisons:
+            continue
+        right = sum(kind == "ok" for kind, _ in comparisons)
+        kind, words = next((item for item in comparisons if item[0] != "ok"), ("ok", ""))
+        words = f"right at {right} of {len(comparisons)} extreme points: {words}" if words else ""
+        hint = (
+            "look for the largest and the smallest intermediate result"
+            if kind == "wrong"
+            else HINTS.get(kind, "")
+        )
+        verdict.parts.append(Part(name, kind, words, hint, right / len(comparisons)))
+    known = case.wrong.get(task.function)
+    if known is not None and not known.recognized:
+        for part in verdict.parts:
+            part.share = 0.0
+    if not verdict.parts:
+        verdict.words = [
+            f"the result of your {task.function} is too small to compare at every extreme point: "
+            "correct its values first"
+        ]
+        return
+    share = float(np.mean([part.share for part in verdict.parts]))
+    verdict.points = share * task.points
+    verdict.state = _state(share)
+    _tell(verdict, task, task.visibility == "hidden")
+
+
+def _at_extreme(task, case, inputs, rng):
+    """Return {name: (kind, description)} for the forward and each gradient at one point."""
+    wide = {name: _double(value) for name, value in inputs.items()}
+    single = any(
+        isinstance(value, (np.ndarray, np.generic)) and value.dtype == np.float32
+        for value in inputs.values()
+    )
+    expected, cache = _reference(case, task.function, *wide.values())
+    own_truth = _own_truth(task, case)
+    dout = rng.standard_normal(np.shape(expected))
+    dout = dout.astype(np.float32) if single else dout
+    names = [task.function, *(f"the gradient of {name}" for name in task.wrt)]
+    truths = [
+        expected,
+        *(
+            as_tuple(_reference(case, f"{task.function}_vjp", _double(dout), cache))
+            if task.wrt
+            else ()
+        ),
+    ]
+    rtols = [task.rtol] * len(names)
+    if single:
+        out, cache = _reference(case, task.function, *inputs.values())
+        own = [
+            out,
+            *(as_tuple(_reference(case, f"{task.function}_vjp", dout, cache)) if task.wrt else ()),
+        ]
+        rtols = [
+            max(task.rtol, FLOAT32_RTOL, LEEWAY * worst_error(a, b))
+            for a, b in zip(own, truths, strict=True)
+        ]
+    if own_truth is not None:
+        with np.errstate(all="ignore"):
+            truths = [
+                own_truth(*wide.values()),
+                *pulled_back(own_truth, wide, task.wrt, _double(dout)),
+            ]
+    got, failed = _called(task, case, inputs, dout)
+    return {
+        name: failed
+        if at >= len(got) and failed
+        else _typed(got[at] if at < len(got) else None, truths[at], rtols[at], single)
+        for at, name in enumerate(names)
+        if rtols[at] < FEWEST_DIGITS and not _underflows(truths[at], single)
+    }
+
+
+def _own_truth(task, case):
+    """Return the function that a wrong but recognized forward computes, or None if unknown."""
+    known = case.wrong.get(task.function)
+    if known is None or not known.recognized or known.explanation is None:
+        return None
+    return known.explanation.function
+
+
+def pulled_back(function, inputs, wrt, dout):
+    """Return the gradients of a trusted function by the complex step, entry by entry.
+
+    Parameters
+    ----------
+    function : callable
+        Takes the inputs in order and returns an array; must accept complex numbers.
+    inputs : dict of str to ndarray or number
+        The inputs by name.
+    wrt : sequence of str
+        The inputs with respect to which the gradient is taken.
+    dout : ndarray
+        Gradient at the output.
+
+    Returns
+    -------
+    list of ndarray
+        One gradient per name in ``wrt``, in the shape of its input.
+
+    Examples
+    --------
+    >>> pulled_back(lambda x: x**3, {"x": np.array([2.0])}, ["x"], np.array([1.0]))
+    [array([12.])]
+    """
+    gradients = []
+    for name in wrt:
+        value = np.asarray(inputs[name], dtype=float)
+        gradient = np.zeros(value.size)
+        for at in range(value.size):
+            step = max(STEP * abs(value.flat[at]), SMALLEST_STEP)
+            moved = value.astype(complex)
+            moved.flat[at] += 1j * step
+            out = np.asarray(function(*{**inputs, name: moved}.values()))
+            gradient[at] = float(np.sum(dout * out.imag)) / step
+        gradients.append(gradient.reshape(value.shape))
+    return gradients
+
+
+def _underflows(truth, single):
+    """Return whether a value is so close to zero in its precision that zero is accepted, too."""
+    if isinstance(truth, tuple):
+        return False
+    smallest = NEXT_TO_ZERO * np.finfo(np.float32 if single else np.float64).tiny
+    return not np.any(np.abs(np.where(np.isfinite(truth), truth, 0)) >= smallest)
+
+
+def _called(task, case, inputs, dout):
+    """Return the output and gradients of the hand-in up to the first exception, and a description
+    of the exception or None.
+    """
+    got = []
+    try:
+        out, number, _ = case.session.forward(task.function, inputs.values())
+        got.append(out)
+        if task.wrt:
+            got += as_tuple(
+                case.session.pull(
+                    f"{task.function}_vjp", task.function, inputs.values(), dout, number
+                )[0]
+            )
+    except SubmissionError as error:
+        return got, ("raises", described(error, task.visibility == "hidden", case.submission.file))
+    return got, None
+
+
+def _reference(case, function, *arguments):
+    with np.errstate(all="ignore"):
+        return getattr(case.reference, function)(*arguments)
+
+
+def _typed(out, expected, rtol, single):
+    """Return the result of a comparison, or that single precision was lost."""
+    result = compare(out, expected, rtol)
+    dtype = getattr(out, "dtype", None)
+    if result[0] == "ok" and single and dtype is not None and dtype != np.float32:
+        return "wrong_type", f"float32 inputs give {dtype}"
+    return result
+
+
+def _double(value):
+    small = isinstance(value, (np.ndarray, np.generic)) and value.dtype.kind == "f"
+    return value.astype(np.float64) if small else value
+
+
+def _state(share):
+    return "right" if share == 1 else "partial" if share > 0 else "wrong"
+
+
+def _tell(verdict, task, hidden):
+    """Write the sentences for the student: on hidden tasks the kinds only.
+
+    Points with the same description share a sentence.
+    """
+    places = {}
+    for part in verdict.parts:
+        if part.kind != "ok":
+            verdict.details.append(f"{part.name}: {part.kind}: {part.words}")
+            words = in_words(part.kind) if hidden else part.words or in_words(part.kind)
+            places.setdefault(words, []).append(part.name)
+    for words, names in places.items():
+        everywhere = len(names) == len(verdict.parts) > 1 and all(
+            name.startswith("point ") for name in names
+        )
+        place = f"all {len(names)} points" if everywhere else ", ".join(dict.fromkeys(names))
+        verdict.words.append(f"{place}: {words}")
+    if not verdict.words:
+        verdict.words.append("right")

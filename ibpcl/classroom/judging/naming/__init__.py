@@ -1,0 +1,1 @@
+"""Names for mistakes, found from the values of functions alone."""

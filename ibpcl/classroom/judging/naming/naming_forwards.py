@@ -1,0 +1,364 @@
+"""Names for the mistake in a forward, from its values alone.
+
+The following explanations are tried one after another: the answer to another form of the
+assignment, a change of the whole result, a change of an input, an error that is a ratio of sizes,
+the reference with one slip, and an error that depends on some inputs only.  All but the last are
+exact: they must reproduce the same numbers at every point that was judged.
+"""
+
+from itertools import combinations
+from typing import NamedTuple
+
+import numpy as np
+
+from ibpcl.classroom.judging.comparing import over_points, worst_error
+from ibpcl.classroom.judging.naming.changes import (
+    IGNORED,
+    OF_INPUTS,
+    OF_RESULTS,
+    Change,
+    of_axes,
+    of_result_axes,
+)
+from ibpcl.classroom.judging.naming.mutants import called, mutants_of, quietly
+
+EXACT = 1e-7  # relative error at which two functions count as the same
+# mutants of a function that calls other tasks' functions many times
+MOST_OF_A_LOOP = 60
+MOST_INPUTS = 12  # inputs whose pairs are changed together
+
+
+class Seen(NamedTuple):
+    """The values of a forward at one point.
+
+    Attributes
+    ----------
+    size : str
+        Kind of the point, such as ``"small"``.
+    inputs : dict of str to ndarray or number
+        The inputs by name.
+    out : object
+        The hand-in's output; possibly of any type.
+    expected : ndarray, number or tuple of these
+        The right output.
+    """
+
+    size: str
+    inputs: dict
+    out: object
+    expected: object
+
+
+class Explanation(NamedTuple):
+    """A mistake in a forward.
+
+    Attributes
+    ----------
+    kind : str
+        Kind of the mistake.
+    words : str
+        Description of the mistake.
+    function : callable or None
+        Function of the inputs that returns the same values as the student's; None if unknown.
+    inputs : tuple of str
+        Names of the inputs that the error depends on, if that is the explanation.
+    form : str
+        Name of the form that was answered, if that is the explanation.
+    """
+
+    kind: str
+    words: str
+    function: object = None
+    inputs: tuple = ()
+    form: str = ""
+
+
+def explain(task, case, seen):
+    """Return the explanation of a wrong forward, or None.
+
+    Parameters
+    ----------
+    task : ibpcl.classroom.assignments.assignment.Task
+        A forward or a proof.
+    case : ibpcl.classroom.judging.judge.Case
+        The hand-in.
+    seen : list of Seen
+        Values at all points that were judged.
+
+    Returns
+    -------
+    Explanation or None
+    """
+    if not all(_comparable(each) for each in seen):
+        return None
+    reference = case.function(task)
+    searches = (
+        _of_whole,
+        _of_other_forms,
+        _of_results,
+        _of_inputs,
+        _of_sizes,
+        _of_ignored,
+        _of_slips,
+    )
+    for search in SEARCHES_OF_LOOPS if is_loop(task) else searches:
+        explanation = next(search(task, case, seen, reference), None)
+        if explanation is not None:
+            return explanation
+    return None
+
+
+def is_loop(task):
+    """Return whether a task is a proof that builds on other tasks, whose calls are slow.
+
+    Parameters
+    ----------
+    task : ibpcl.classroom.assignments.assignment.Task
+        The task.
+
+    Returns
+    -------
+    bool
+    """
+    return task.kind == "proof" and bool(task.needs)
+
+
+def fits(function, seen, rtol=EXACT):
+    """Return whether a function reproduces the student's values at every point.
+
+    Parameters
+    ----------
+    function : callable
+        Takes the inputs in order.
+    seen : list of Seen
+        Values at several points.
+    rtol : float
+        Largest relative error allowed.
+
+    Returns
+    -------
+    bool
+    """
+    for each in seen:
+        out = called(function, tuple(each.inputs.values()))
+        if not _same(each.out, out, rtol):
+            return False
+    return True
+
+
+def _same(own, other, rtol):
+    if isinstance(own, (tuple, list)) or isinstance(other, (tuple, list)):
+        return (
+            isinstance(own, (tuple, list))
+            and isinstance(other, (tuple, list))
+            and len(own) == len(other)
+            and all(_same(a, b, rtol) for a, b in zip(own, other, strict=True))
+        )
+    try:
+        own = np.asarray(own, dtype=float)
+        other = np.asarray(other, dtype=float)
+    except (TypeError, ValueError):
+        return False
+    if own.shape != other.shape or not np.all(np.isfinite(own)) or not np.all(np.isfinite(other)):
+        return False
+    return worst_error(own, other) <= rtol
+
+
+def _comparable(seen):
+    """Return whether a result has the structure of the right one; shapes may differ."""
+    pairs = [(seen.out, seen.expected)]
+    if isinstance(seen.expected, tuple):
+        if not isinstance(seen.out, (tuple, list)) or len(seen.out) != len(seen.expected):
+            return False
+        pairs = list(zip(seen.out, seen.expected, strict=True))
+    return all(
+        isinstance(out, (np.ndarray, np.generic, float, int))
+        and np.asarray(out).dtype.kind in "biuf"
+        for out, _ in pairs
+    )
+
+
+def _of_whole(task, case, seen, reference):
+    """Yield the kind of mistake that scalar results at all points share."""
+    wrong = [
+        (each.out, each.expected)
+        for each in seen
+        if not _same(each.out, each.expected, max(task.rtol, 1e-12))
+    ]
+    agreed = over_points(wrong)
+    if agreed is None:
+        return
+    kind, words = agreed
+    factor = float(wrong[0][0]) / float(wrong[0][1]) if kind == "constant_factor" else 1.0
+    shift = float(wrong[0][0]) - float(wrong[0][1]) if kind == "missing_term" else 0.0
+    if len(wrong) == len(seen):
+        if np.isclose(factor, -1):
+            kind = "sign"
+            words = "the sign is wrong: it is the negative of the right value"
+        yield Explanation(kind, words, lambda *inputs: factor * reference(*inputs) + shift)
+
+
+def _of_other_forms(task, case, seen, reference):
+    """Yield another form of the assignment that gives these results."""
+    for form in case.assignment.forms:
+        if form != case.form:
+            other = case.function(task, form)
+            if other is not None and fits(other, seen):
+                words = (
+                    "this is the answer to another form of the assignment: its parametrization, "
+                    "direction or unit are not those of your form"
+                )
+                yield Explanation("other_form", words, other, form=form)
+
+
+def _of_results(task, case, seen, reference):
+    """Yield a change of the whole result, or of one result of several."""
+    first = seen[0].expected
+    several = isinstance(first, tuple)
+    for place in range(len(first)) if several else (None,):
+        sample = first if place is None else first[place]
+        changes = [("other_result", change) for change in (*OF_RESULTS, *of_result_axes(sample))]
+        for kind, change in (*_by_a_number(seen, place), *changes):
+
+            def changed(*inputs, change=change, place=place):
+                out = reference(*inputs)
+                if place is None:
+                    return change.function(np.asarray(out))
+                return (*out[:place], change.function(np.asarray(out[place])), *out[place + 1 :])
+
+            if fits(changed, seen):
+                which = "your result is" if place is None else f"your result {place + 1} is"
+                yield Explanation(kind, f"{which} {change.words}", changed)
+    if several and len(first) == 2:
+
+        def exchanged(*inputs):
+            return tuple(reference(*inputs))[::-1]
+
+        if fits(exchanged, seen):
+            yield Explanation("swapped", "the two results are exchanged", exchanged)
+
+
+def _by_a_number(seen, place):
+    """Return (kind, change) for the factor and the shift by which the first result differs."""
+    out = seen[0].out
+    expected = seen[0].expected
+    if place is not None:
+        out = out[place]
+        expected = expected[place]
+    out = np.asarray(out, dtype=float)
+    expected = np.asarray(expected, dtype=float)
+    changes = []
+    if out.shape != expected.shape or out.size < 2:
+        return changes
+    at = int(np.argmax(np.abs(expected)))
+    with np.errstate(all="ignore"):
+        factor = out.flat[at] / expected.flat[at]
+        shift = out.flat[at] - expected.flat[at]
+    if np.isclose(factor, -1):
+        changes.append(("sign", Change("minus the right result", lambda x: -x)))
+    elif np.isfinite(factor) and factor:
+        words = f"off by the constant factor {factor:.4g}"
+        changes.append(("constant_factor", Change(words, lambda x: factor * x)))
+    if np.isfinite(shift) and shift:
+        words = f"off by the constant {shift:.4g}"
+        changes.append(("missing_term", Change(words, lambda x: x + shift)))
+    return changes
+
+
+def _of_inputs(task, case, seen, reference):
+    """Yield a change of one input or of two together, or an exchange of two."""
+    names = [name for name, value in seen[0].inputs.items() if np.asarray(value).dtype.kind == "f"]
+    order = list(seen[0].inputs)
+
+    for name in names:
+        for change in (*OF_INPUTS, *of_axes(name, seen[0].inputs[name])):
+            function = _with(reference, order, [(name, change)])
+            if fits(function, seen):
+                words = f"your result is right for {change.words.format(name)} in place of {name}"
+                yield Explanation("other_input", words, function)
+    for a, b in combinations(list(seen[0].inputs), 2):
+
+        def exchanged(*inputs, a=a, b=b):
+            values = dict(zip(order, inputs, strict=True))
+            values[a], values[b] = values[b], values[a]
+            return reference(*values.values())
+
+        if fits(exchanged, seen):
+            yield Explanation(
+                "swapped", f"your result is right with {a} and {b} exchanged", exchanged
+            )
+    for a, b in combinations(names[:MOST_INPUTS], 2):
+        for change in OF_INPUTS:
+            function = _with(reference, order, [(a, change), (b, change)])
+            if fits(function, seen):
+                words = (
+                    f"your result is right for {change.words.format(a)} and "
+                    f"{change.words.format(b)} in place of {a} and {b}"
+                )
+                yield Explanation("other_input", words, function)
+
+
+def _with(reference, order, changes):
+    """Return the reference after changes of inputs."""
+
+    def function(*inputs):
+        values = dict(zip(order, inputs, strict=True))
+        for name, change in changes:
+            values[name] = change.function(np.asarray(values[name]))
+        return reference(*values.values())
+
+    return function
+
+
+def _of_ignored(task, case, seen, reference):
+    """Yield one or two inputs that the result ignores."""
+    order = list(seen[0].inputs)
+    names = [name for name in order if np.asarray(seen[0].inputs[name]).dtype.kind == "f"]
+    for number in (1, 2):
+        for chosen in combinations(names[:MOST_INPUTS], number):
+            for change in IGNORED:
+                function = _with(reference, order, [(name, change) for name in chosen])
+                if fits(function, seen):
+                    words = f"your result does not depend on {' and '.join(chosen)}; it should"
+                    yield Explanation("ignored_input", words, function)
+
+
+def _of_sizes(task, case, seen, reference):
+    """Yield a factor made of the sizes of the inputs: a mean in place of a sum, or the reverse."""
+    places = [
+        (name, axis) for name, value in seen[0].inputs.items() for axis in range(np.ndim(value))
+    ]
+    for number in (1, 2):
+        for chosen in combinations(places, number):
+            for power in (-1, 1):
+
+                def scaled(*inputs, chosen=chosen, power=power):
+                    values = dict(zip(seen[0].inputs, inputs, strict=True))
+                    sizes = [np.shape(values[name])[axis] for name, axis in chosen]
+                    return reference(*inputs) * float(np.prod(sizes)) ** power
+
+                if not isinstance(seen[0].expected, tuple) and fits(scaled, seen):
+                    words = (
+                        "a mean stands where a sum belongs"
+                        if power < 0
+                        else "a sum stands where a mean belongs, or an axis is counted twice"
+                    )
+                    yield Explanation("mean", words, scaled)
+
+
+def _of_slips(task, case, seen, reference):
+    """Yield the reference with one slip that gives these results."""
+    source = case.assignment.source(case.form)
+    for count, mutant in enumerate(quietly(mutants_of(source, task.function, case.reference))):
+        if is_loop(task) and count >= MOST_OF_A_LOOP:
+            return
+
+        def function(*inputs, mutant=mutant):
+            out = mutant.function(*inputs)
+            return out if task.kind == "proof" else out[0]
+
+        if fits(function, seen):
+            yield Explanation(mutant.kind, mutant.words, function)
+
+
+SEARCHES_OF_LOOPS = (_of_whole, _of_other_forms, _of_results, _of_slips)

@@ -1,0 +1,362 @@
+"""Partial credit for wrong gradients: a named mistake earns points only if the rest has substance.
+
+A gradient earns nothing if it could be written down without the mathematics
+(:mod:`ibpcl.classroom.judging.knowledge`) or does not depend on the cotangent, whatever its mistake
+is called.  Otherwise it earns the share of a named mistake in three cases: it is the right gradient
+with one slip; it is a rearrangement of the right gradient; or its mistake has a name and it
+explains at least half of the right gradient beyond all trivial answers.
+"""
+
+from itertools import combinations
+from typing import NamedTuple
+
+import numpy as np
+
+from ibpcl.classroom.judging.comparing import HINTS, as_tuple, is_real, worst_error
+from ibpcl.classroom.judging.knowledge import Columns, gain, is_trivial
+from ibpcl.classroom.judging.marking import NAMED_GRADIENT, UNNAMED
+from ibpcl.classroom.judging.naming.mutants import called, mutants_of, quietly
+from ibpcl.classroom.judging.own_parts import gradients_with_own_parts
+from ibpcl.classroom.judging.running.client import SubmissionError
+
+ROWS = 60  # entries of each gradient that are compared
+MOST_POINTS = 30
+LEAST_POINTS = 3
+EXPLAINED = 0.5  # gain from which on a named mistake earns its full share
+SAME = 1e-7
+LITTLE = 0.25  # largest share that right entries earn in a gradient with a smaller gain
+IDLE = 0.9  # a gradient that keeps this share for a zero cotangent does not depend on it
+WHOLE = ("sign", "constant_factor", "mean", "precision")
+RESIDUES = {
+    "changes_cotangent",
+    "changes_cache",
+    "changes_input",
+    "noisy_gradient",
+    "accumulates",
+    "stale",
+}
+
+
+class Pulled(NamedTuple):
+    """The answer of a gradient function at one point.
+
+    Attributes
+    ----------
+    inputs : dict of str to ndarray or number
+        Inputs of the forward by name.
+    dout : ndarray, number or tuple of these
+        The cotangent.
+    own : tuple
+        The hand-in's gradients.
+    idle : tuple
+        The hand-in's gradients for a cotangent of zeros.
+    truth : tuple of ndarray
+        The right gradients.
+    """
+
+    inputs: dict
+    dout: object
+    own: tuple
+    idle: tuple
+    truth: tuple
+
+
+def weigh(task, parts, case):
+    """Set the shares of wrong gradients, and name those with a single slip.
+
+    Parameters
+    ----------
+    task : ibpcl.classroom.assignments.assignment.Task
+        A task of kind ``vjp``.
+    parts : dict of str to ibpcl.classroom.judging.verdict.Part
+        Input to part, for the wrong gradients; changed in place.
+    case : ibpcl.classroom.judging.judge.Case
+        The hand-in.
+    """
+    left = {
+        name: part
+        for name, part in parts.items()
+        if not part.follows and part.kind not in ("missing", "zero", *RESIDUES)
+    }
+    if not left:
+        return
+    points = _pulled(task, case, max(1, MOST_POINTS))
+    if not points:
+        for part in left.values():
+            part.share = 0.0
+        return
+    _with_own_parts(task, left, case, points)
+    left = {name: part for name, part in left.items() if part.kind != "ok"}
+    mended = _slips(task, left, case, points)
+    for name, part in left.items():
+        part.share = _worth(task, parts, name, part, case, points, name in mended)
+
+
+def _pulled(task, case, most):
+    """Return the answers at several points of usual shapes, enough for the smallest gradient."""
+    points = []
+    entries = 0
+    for at in range(most):
+        if at >= LEAST_POINTS and entries >= ROWS:
+            break
+        inputs = case.inputs(task, "small", f"weighed {at}")
+        with np.errstate(all="ignore"):
+            out, cache = getattr(case.reference, task.forward)(*inputs.values())
+        if isinstance(out, tuple):
+            return []
+        dout = case.rng(task, "weighed cotangent", at).standard_normal(np.shape(out))
+        dout = dout if np.ndim(dout) else np.float64(dout)
+        with np.errstate(all="ignore"):
+            truth = as_tuple(getattr(case.reference, task.function)(dout, cache))
+        try:
+            number = case.session.forward(task.forward, inputs.values())[1]
+            own, idle = (
+                as_tuple(
+                    case.session.pull(task.function, task.forward, inputs.values(), each, number)[0]
+                )
+                for each in (dout, 0 * dout)
+            )
+        except SubmissionError:
+            break
+        points.append(Pulled(inputs, dout, own, idle, truth))
+        entries += min(np.size(each) for each in truth)
+    return points
+
+
+def _own(points, place):
+    """Return one gradient of the hand-in at all points as a vector; None if a shape is wrong."""
+    if any(
+        place >= len(each.own)
+        or not is_real(each.own[place])
+        or np.shape(each.own[place]) != np.shape(each.truth[place])
+        for each in points
+    ):
+        return None
+    values = np.concatenate([np.ravel(np.asarray(each.own[place], dtype=float)) for each in points])
+    return values if np.all(np.isfinite(values)) else None
+
+
+def _truth(points, place):
+    return np.concatenate([np.ravel(each.truth[place]) for each in points])
+
+
+def _columns(points, place):
+    return [
+        Columns(each.inputs, np.shape(each.truth[place]), np.asarray(each.dout)) for each in points
+    ]
+
+
+def _is_idle(points, place):
+    """Return whether a gradient hardly depends on the cotangent."""
+    for each in points:
+        if (
+            place < len(each.idle)
+            and is_real(each.idle[place])
+            and is_real(each.own[place])
+            and np.shape(each.idle[place]) == np.shape(each.own[place])
+        ):
+            own = np.asarray(each.own[place], dtype=float)
+            idle = np.asarray(each.idle[place], dtype=float)
+            if np.linalg.norm(idle) >= IDLE * np.linalg.norm(own):
+                return True
+    return False
+
+
+def _with_own_parts(task, left, case, points):
+    """Turn gradients that are wrong only because of the functions they call into right ones."""
+    for each in points[:LEAST_POINTS]:
+        gradients, words = gradients_with_own_parts(task, case, each.inputs, each.dout)
+        if gradients is None:
+            return
+        expected = as_tuple(gradients)
+        for name in list(left):
+            place = task.wrt.index(name)
+            if (
+                place >= len(expected)
+                or place >= len(each.own)
+                or not _same(each.own[place], expected[place], max(task.rtol, 1e-6))
+            ):
+                del left[name]
+    for part in left.values():
+        part.kind = "ok"
+        part.words = words
+        part.hint = ""
+        part.share = 1.0
+
+
+def _same(own, other, rtol=SAME):
+    if not is_real(own) or not is_real(other) or np.shape(own) != np.shape(other):
+        return False
+    finite = np.all(np.isfinite(own)) and np.all(np.isfinite(other))
+    return bool(finite) and worst_error(own, other) <= rtol
+
+
+def _slips(task, left, case, points):
+    """Return the inputs whose gradients are the right ones with one slip, and name unnamed ones
+    after it.
+    """
+    names = dict.fromkeys(left)
+    usable = [name for name in names if _own(points, task.wrt.index(name)) is not None]
+    slipped = set()
+    caches = []
+    for each in points[:LEAST_POINTS]:
+        with np.errstate(all="ignore"):
+            caches.append(getattr(case.reference, task.forward)(*each.inputs.values())[1])
+    source = case.assignment.source(case.form)
+    for mutant in quietly(mutants_of(source, task.function, case.reference)):
+        waiting = [name for name in usable if name not in slipped]
+        if not waiting:
+            break
+        for each, cache in zip(points[:LEAST_POINTS], caches, strict=True):
+            gradients = called(mutant.function, (each.dout, _copied(cache)))
+            gradients = as_tuple(gradients) if gradients is not None else ()
+            waiting = [
+                name
+                for name in waiting
+                if task.wrt.index(name) < len(gradients)
+                and _same(each.own[task.wrt.index(name)], gradients[task.wrt.index(name)])
+            ]
+            if not waiting:
+                break
+        for name in waiting:
+            slipped.add(name)
+            if left[name].kind in UNNAMED:
+                left[name].kind = mutant.kind
+                left[name].words = mutant.words
+                left[name].hint = HINTS.get(mutant.kind, "")
+    return slipped
+
+
+def _copied(cache):
+    if isinstance(cache, tuple):
+        return tuple(map(_copied, cache))
+    return cache.copy() if isinstance(cache, np.ndarray) else cache
+
+
+def _worth(task, parts, name, part, case, points, slipped):
+    """Return the share of one wrong gradient."""
+    place = task.wrt.index(name)
+    if _is_idle(points, place):
+        return 0.0
+    known = task.forward not in case.wrong or case.wrong[task.forward].recognized
+    named = part.kind not in UNNAMED
+    truth = _truth(points, place)
+    columns = _columns(points, place)
+    easy = is_trivial(truth, columns)
+    if easy and not known:
+        return 0.0
+    if part.kind == "swapped":
+        return NAMED_GRADIENT if _exchanged(task, parts, place, points) else 0.0
+    rearranged = all(
+        place < len(each.own) and is_rearranged(each.own[place], each.truth[place])
+        for each in points
+    )
+    own = _own(points, place)
+    # of another shape: only the name is known
+    if own is None:
+        return NAMED_GRADIENT if named and rearranged else 0.0
+    if is_trivial(own, columns):
+        return NAMED_GRADIENT if easy and (rearranged or part.kind in WHOLE) else 0.0
+    if (slipped and known) or (rearranged and named):
+        return max(NAMED_GRADIENT, part.share)
+    if gain(own, truth, columns) < EXPLAINED:
+        return min(part.share, LITTLE)
+    return max(NAMED_GRADIENT, part.share) if named else part.share
+
+
+def is_rearranged(own, truth):
+    """Return whether an array is a rearrangement of another one.
+
+    Rearrangements are transposes, reorderings, sums and means over axes, and arrays that are not
+    yet summed.
+
+    Parameters
+    ----------
+    own : ndarray
+        The hand-in's array.
+    truth : ndarray
+        The right array.
+
+    Returns
+    -------
+    bool
+
+    Examples
+    --------
+    >>> is_rearranged(np.array([2.0, 1.0]), np.array([1.0, 2.0]))
+    True
+    """
+    if not is_real(own) or not np.all(np.isfinite(own)):
+        return False
+    own = np.asarray(own, dtype=float)
+    truth = np.asarray(truth, dtype=float)
+    if own.size == truth.size:
+        limit = SAME * np.max(np.abs(truth), initial=0.0)
+        if np.all(np.abs(np.sort(own, axis=None) - np.sort(truth, axis=None)) <= limit):
+            return True
+    for count in range(1, max(own.ndim, truth.ndim) + 1):
+        for reduce in (np.sum, np.mean):
+            for axes in combinations(range(truth.ndim), count):
+                reduced = reduce(truth, axis=axes, keepdims=True)
+                if own.size == reduced.size and _same(own.reshape(reduced.shape), reduced):
+                    return True
+                if own.shape == truth.shape and _same(own, np.broadcast_to(reduced, own.shape)):
+                    return True
+            for axes in combinations(range(own.ndim), count):
+                reduced = reduce(own, axis=axes)
+                if (
+                    reduced.size == truth.size
+                    and own.size > truth.size
+                    and _same(reduced.reshape(truth.shape), truth)
+                ):
+                    return True
+    return False
+
+
+def _exchanged(task, parts, place, points):
+    """Return whether a gradient was exchanged with that of another input."""
+    for other, name in enumerate(task.wrt):
+        if other == place or name not in parts:
+            continue
+        taken = [
+            n
+            for n in range(len(task.wrt))
+            if all(n < len(each.own) and _same(each.own[n], each.truth[other]) for each in points)
+        ]
+        if taken == [place]:
+            return True
+    return False
+
+
+def trivial_truths(task, case, names):
+    """Return the inputs whose right gradient could be guessed from names and shapes alone.
+
+    Parameters
+    ----------
+    task : ibpcl.classroom.assignments.assignment.Task
+        A task of kind ``vjp``.
+    case : ibpcl.classroom.judging.judge.Case
+        The hand-in.
+    names : sequence of str
+        Inputs to look at.
+
+    Returns
+    -------
+    list of str
+        Those of ``names`` with such a gradient.
+    """
+    trivial = []
+    points = []
+    for at in range(MOST_POINTS):
+        inputs = case.inputs(task, "small", f"weighed {at}")
+        with np.errstate(all="ignore"):
+            out, cache = getattr(case.reference, task.forward)(*inputs.values())
+            dout = case.rng(task, "weighed cotangent", at).standard_normal(np.shape(out))
+            dout = dout if np.ndim(dout) else np.float64(dout)
+            truth = as_tuple(getattr(case.reference, task.function)(dout, cache))
+        points.append(Pulled(inputs, dout, truth, truth, truth))
+    for name in names:
+        place = task.wrt.index(name)
+        if is_trivial(_truth(points, place), _columns(points, place)):
+            trivial.append(name)
+    return trivial

@@ -1,0 +1,55 @@
+"""Answers to another form of an assignment, as in a copy of a neighbour's hand-in.
+
+A student may confuse two parametrizations in one function, which is a mistake like any other.  A
+hand-in that answers two functions or more in the same other form has solved that form.  It earns
+nothing where the two forms differ.
+"""
+
+from collections import defaultdict
+
+# From this number of functions in the same other form on, a hand-in is an answer to that form.
+LEAST = 2
+WORDS = (
+    "several functions answer another form of the assignment, which earns nothing: read the "
+    "statement of your form"
+)
+
+
+def withdraw(case, verdicts):
+    """Withdraw the points of answers to another form, and of gradients right for these only.
+
+    Parameters
+    ----------
+    case : ibpcl.classroom.judging.judge.Case
+        ``case.wrong`` has the explanations of the wrong functions.
+    verdicts : list of ibpcl.classroom.judging.verdict.Verdict
+        Changed in place.
+    """
+    functions = defaultdict(set)
+    for function, partial_credit in case.wrong.items():
+        form = getattr(partial_credit.explanation, "form", "")
+        if form:
+            functions[form].add(function)
+    copied = {function for names in functions.values() if len(names) >= LEAST for function in names}
+    if not copied:
+        return
+    for verdict in verdicts:
+        task = case.assignment.task(verdict.task)
+        own = task.function in copied
+        if not own and task.forward not in copied:
+            continue
+        for part in verdict.parts:
+            if part.follows or (own and part.kind != "ok"):
+                part.share = 0.0
+        if task.kind in ("extremes", "referee") and own:
+            _set_points(verdict, 0.0)
+        elif verdict.parts:
+            _set_points(verdict, sum(part.share for part in verdict.parts) / len(verdict.parts))
+
+
+def _set_points(verdict, share):
+    points = round(share * verdict.most, 2)
+    if points < verdict.points:
+        verdict.points = points
+        verdict.state = "partial" if points else "wrong"
+        verdict.words.append(WORDS)

@@ -1,0 +1,317 @@
+"""The referee assignment: gradients with planted mistakes, different for each student.
+
+The student names, locates and corrects each mistake, and refutes the gradient at one point.  The
+mistakes of ``mistakes.toml`` are planted in the right pairs of ``bank.py``.  The course key and the
+student's id select one for each task of kind ``referee``, never two in the same function.
+"""
+
+import ast
+
+import numpy as np
+
+from ibpcl.classroom.assignments import variants
+from ibpcl.classroom.assignments.assignment import Task, module
+from ibpcl.classroom.intake import submission as submissions
+from ibpcl.classroom.judging.comparing import as_tuple, is_real
+from ibpcl.classroom.judging.gradients import judge_gradient
+from ibpcl.classroom.judging.running import bounds
+from ibpcl.classroom.judging.running.client import SubmissionError
+from ibpcl.classroom.judging.running.session import described, is_blank
+from ibpcl.classroom.judging.verdict import Part, Verdict
+from ibpcl.errors import UserError
+from ibpcl.storage import read_text, read_toml
+
+SHARES = {"kind": 0.25, "line": 0.25, "mended gradient": 0.35, "proof": 0.15}
+REFUTED = 1e-3  # relative error at which a point refutes a gradient
+MOST_NUMBERS = 10_000  # numbers in a proof's point
+MOST_ENTRIES = 200_000  # entries of the point's arrays once they are broadcast against each other
+PROOF_MB = 256  # megabytes that the judge may use to compute with the point
+LARGEST_INTEGER = 1000  # largest absolute value of an integer in the point
+HINTS = {
+    "kind": (
+        "compare the planted gradient with differences, input by input; which simple change would "
+        "correct it?"
+    ),
+    "line": "give the number of the line in exhibits.py",
+    "mended gradient": "check it with `ibpcl check FILE:FUNCTION` before you hand in",
+    "proof": (
+        "return inputs and a cotangent at which the planted gradient is wrong by more than a "
+        "thousandth"
+    ),
+}
+
+
+def tasks_of(assignment):
+    """Return the tasks of kind ``referee``.
+
+    Parameters
+    ----------
+    assignment : Assignment
+        Any assignment.
+
+    Returns
+    -------
+    list of Task
+    """
+    return [task for task in assignment.tasks if task.kind == "referee"]
+
+
+def chosen(assignment, key, student):
+    """Return the planted mistakes of a student.
+
+    Parameters
+    ----------
+    assignment : Assignment
+        A referee assignment.
+    key : bytes
+        The course key; the public key selects the same mistakes for all students.
+    student : str
+        Id of the student.
+
+    Returns
+    -------
+    dict of str to dict
+        Task id to entry of ``mistakes.toml``.
+
+    Raises
+    ------
+    UserError
+        If the tasks outnumber the functions with mistakes.
+    """
+    every = read_toml(assignment.folder / "mistakes.toml")["mistake"]
+    order = variants.generator(
+        key, "" if key == variants.PUBLIC else student, assignment.name, "exhibits"
+    ).permutation(len(every))
+    mistakes = {}
+    used = set()
+    for task in tasks_of(assignment):
+        mistake = next((every[at] for at in order if every[at]["function"] not in used), None)
+        if mistake is None:
+            raise UserError(f"class: {assignment.name}: fewer functions with mistakes than tasks")
+        mistakes[task.id] = mistake
+        used.add(mistake["function"])
+    return mistakes
+
+
+def exhibits(assignment, mistakes):
+    """Return the text of the exhibits, and the line of each mistake.
+
+    Parameters
+    ----------
+    assignment : Assignment
+        A referee assignment.
+    mistakes : dict of str to dict
+        Task id to entry of ``mistakes.toml``.
+
+    Returns
+    -------
+    text : str
+        Python text of the pairs with the mistakes.
+    lines : dict of str to int
+        Task id to line in this text.
+
+    Raises
+    ------
+    UserError
+        If the text that a mistake replaces does not occur exactly once in ``bank.py``.
+    """
+    names = {
+        name for each in mistakes.values() for name in (each["function"], each["function"] + "_vjp")
+    }
+    text = _only(read_text(assignment.folder / "bank.py"), names)
+    for at, mistake in enumerate(mistakes.values()):
+        if (count := text.count(mistake["replace"])) != 1:
+            raise UserError(
+                f"class: {assignment.name}: mistake {mistake['label']!r}: its text occurs {count} "
+                "times in bank.py, not once"
+            )
+        text = text.replace(mistake["replace"], f"\0{at}\0")
+    lines = {}
+    for number in sorted(range(len(mistakes)), key=lambda at: text.index(f"\0{at}\0")):
+        task, mistake = list(mistakes.items())[number]
+        before = text[: text.index(f"\0{number}\0")].count("\n") + 1
+        lines[task] = before + _first_difference(mistake["replace"], mistake["by"])
+        text = text.replace(f"\0{number}\0", mistake["by"])
+    return text, lines
+
+
+def judge_referee(task, verdict, case):
+    """Judge a student's report on one exhibit: kind, line, corrected gradient, and refuting point.
+
+    Parameters
+    ----------
+    task : Task
+        A task of kind ``referee``.
+    verdict : Verdict
+        Receives the parts and points.
+    case : ibpcl.classroom.judging.judge.Case
+        The hand-in.
+    """
+    mistakes = chosen(case.assignment, case.key, case.submission.student)
+    mistake = mistakes[task.id]
+    planted, lines = exhibits(case.assignment, mistakes)
+    answers = submissions.literals(case.submission.source).get("ANSWERS")
+    answer = answers.get(task.id) if isinstance(answers, dict) else None
+    answer = answer if isinstance(answer, dict) else {}
+    findings = {
+        "kind": ("ok", "")
+        if answer.get("kind") in mistake["kinds"]
+        else ("wrong", "not the kind of the mistake"),
+        "line": ("ok", "")
+        if answer.get("line") == lines[task.id]
+        else ("wrong", "not the line of the mistake"),
+        "mended gradient": _mended(task, mistake, case),
+        "proof": _proof(task, mistake, case, planted),
+    }
+    for name, (kind, words) in findings.items():
+        verdict.parts.append(
+            Part(
+                name,
+                kind,
+                words,
+                "" if kind == "ok" else HINTS[name],
+                SHARES[name] * (kind == "ok"),
+            )
+        )
+        verdict.words += [f"{name}: {words}"] if kind != "ok" else []
+    share = sum(part.share for part in verdict.parts)
+    verdict.details.append(f"planted: {mistake['label']}, line {lines[task.id]}")
+    verdict.points = share * task.points
+    verdict.state = "right" if share > 0.999 else "partial" if share else "wrong"
+
+
+def gradient_task(task, mistake):
+    """Return the task of judging one pair of the bank as an ordinary gradient.
+
+    Parameters
+    ----------
+    task : Task
+        A task of kind ``referee``.
+    mistake : dict
+        Entry of ``mistakes.toml`` that names the pair.
+
+    Returns
+    -------
+    Task
+        A hidden task of kind ``vjp``.
+    """
+    return Task(
+        task.id,
+        "vjp",
+        task.title,
+        task.points,
+        f"{mistake['function']}_vjp",
+        mistake["function"],
+        wrt=tuple(mistake["wrt"]),
+        rtol=mistake.get("rtol", 1e-8),
+        visibility="hidden",
+        inputs=mistake["inputs"],
+    )
+
+
+def _mended(task, mistake, case):
+    verdict = Verdict.of(task)
+    try:
+        judge_gradient(gradient_task(task, mistake), verdict, case)
+    except SubmissionError as error:
+        return "wrong", f"{mistake['function']}_vjp {described(error, True, case.submission.file)}"
+    return ("ok", "") if verdict.state == "right" else ("wrong", "the gradient is not right yet")
+
+
+def _proof(task, mistake, case, planted):
+    """Return whether the point that the student gives refutes the planted gradient."""
+    name = f"proof_{task.id}"
+    try:
+        given = case.session.plain(name, ())
+    except SubmissionError as error:
+        if is_blank(error):
+            return "wrong", "not filled in yet"
+        return "wrong", f"{name} {described(error, False, case.submission.file)}"
+    right = case.reference
+    wrong = module(planted, "exhibits")
+    function = mistake["function"]
+    try:
+        inputs, dout = given
+        inputs = tuple(inputs.values()) if isinstance(inputs, dict) else tuple(inputs)
+    except (TypeError, ValueError) as error:
+        return "wrong", f"the functions cannot be evaluated there: {type(error).__name__}"
+    pairs = [(getattr(side, function), getattr(side, f"{function}_vjp")) for side in (right, wrong)]
+    reason = refutes(pairs, inputs, dout)
+    return ("wrong", reason) if reason else ("ok", "")
+
+
+def refutes(pairs, inputs, dout):
+    """Return why a point does not refute a gradient, "" if it does.
+
+    Parameters
+    ----------
+    pairs : list of (callable, callable)
+        The right function with its gradient, and the planted ones.
+    inputs : tuple
+        Point of a student: anything may be in it.
+    dout : object
+        Cotangent; likewise.
+
+    Returns
+    -------
+    reason : str
+    """
+    try:
+        if sum(map(np.size, inputs)) + np.size(dout) > MOST_NUMBERS:
+            return f"more than {MOST_NUMBERS} numbers"
+        if bounds.entries((*inputs, *as_tuple(dout))) > MOST_ENTRIES:
+            return f"its arrays have more than {MOST_ENTRIES} entries when they are broadcast"
+        if not all(
+            is_real(value)
+            and (np.asarray(value).dtype.kind == "f" or np.all(np.abs(value) <= LARGEST_INTEGER))
+            for value in (*inputs, *as_tuple(dout))
+        ):
+            return (
+                "the inputs and the cotangent must be real arrays, or integers up to "
+                f"{LARGEST_INTEGER}"
+            )
+        with np.errstate(all="ignore"), bounds.memory(PROOF_MB):
+            gradients = []
+            for forward, pull in pairs:
+                _, cache = forward(*map(np.copy, inputs))
+                gradients.append(as_tuple(pull(dout, cache)))
+            gaps = [_gap(a, b) for a, b in zip(*gradients, strict=True)]
+    # The point comes from the student, so any error is possible.
+    except Exception as error:
+        return f"the functions cannot be evaluated there: {type(error).__name__}"
+    return "" if max(gaps) > REFUTED else "the planted gradient is right there"
+
+
+def _gap(right, wrong):
+    right = np.asarray(right, dtype=float)
+    wrong = np.asarray(wrong, dtype=float)
+    if not np.all(np.isfinite(right)):
+        return 0.0  # a point outside the domain refutes nothing
+    if right.shape != wrong.shape or not np.all(np.isfinite(wrong)):
+        return np.inf
+    size = np.max(np.abs(right), initial=0.0)
+    return (
+        float(np.max(np.abs(right - wrong), initial=0.0) / size) if size else float(np.any(wrong))
+    )
+
+
+def _only(text, kept):
+    """Return a text without the public functions that are not ``kept``."""
+    lines = text.splitlines(keepends=True)
+    for node in reversed(ast.parse(text).body):
+        if (
+            isinstance(node, ast.FunctionDef)
+            and not node.name.startswith("_")
+            and node.name not in kept
+        ):
+            end = node.end_lineno
+            while end < len(lines) and not lines[end].strip():
+                end += 1  # and the blank lines below it
+            del lines[node.lineno - 1 : end]
+    return "".join(lines).rstrip() + "\n"
+
+
+def _first_difference(a, b):
+    """Return the index of the first line in which two texts differ."""
+    rows = zip(a.splitlines(), b.splitlines(), strict=False)
+    return next((at for at, (x, y) in enumerate(rows) if x != y), min(a.count("\n"), b.count("\n")))

@@ -1,0 +1,1 @@
+"""Running a submission: a worker in a sandbox, asked for values over a pipe, within limits."""

@@ -1,0 +1,148 @@
+"""Conversion of students' return values: lists become arrays or tuples, dicts are read by name.
+
+Only unambiguous values are accepted.  A gradient with additional axes of length one, as
+``keepdims`` leaves them, has the same numbers in the same order.  A gradient with an axis too few
+is ambiguous.
+"""
+
+import ast
+
+import numpy as np
+
+SPELLINGS = ("{}", "d{}", "d_{}", "grad_{}", "g_{}")
+MOST_SHOWN = 20
+
+
+class Accepted:
+    """Converts the answers of a hand-in into the types that an assignment requires.
+
+    Parameters
+    ----------
+    assignment : ibpcl.classroom.assignments.assignment.Assignment
+        The assignment.
+    """
+
+    def __init__(self, assignment):
+        self.tasks = {task.function: task for task in assignment.tasks if task.kind == "vjp"}
+        self.parameters = _parameters(assignment)
+
+    def output(self, out):
+        """Convert the output of a forward.
+
+        Parameters
+        ----------
+        out : object
+            From the hand-in, so possibly of any type.
+
+        Returns
+        -------
+        object
+            A list of numbers as an array, a list of arrays as a tuple, anything else unchanged.
+        """
+        return _as_array(out) if isinstance(out, list) else out
+
+    def gradients(self, function, inputs, out):
+        """Convert the gradients that a function returns.
+
+        Parameters
+        ----------
+        function : str
+            Name of the gradient function.
+        inputs : sequence of ndarray or number
+            Inputs of the forward, in its order.
+        out : object
+            From the hand-in, so possibly of any type.
+
+        Returns
+        -------
+        object
+            A tuple of arrays or one array, where ``out`` has one meaning; else ``out``.
+        """
+        task = self.tasks.get(function)
+        if task is None:
+            return out
+        out = _by_name(out, task.wrt)
+        if isinstance(out, list):
+            out = tuple(out) if len(task.wrt) > 1 else _as_array(out)
+        names = self.parameters.get(task.forward, ())
+        shapes = {name: np.shape(value) for name, value in zip(names, inputs, strict=False)}
+        if not isinstance(out, tuple):
+            return _fitting(out, shapes.get(task.wrt[0])) if len(task.wrt) == 1 else out
+        wanted = [shapes.get(name) for name in task.wrt]
+        wanted += [None] * (len(out) - len(wanted))
+        return tuple(map(_fitting, out, wanted))
+
+
+def skipped_cells(skipped, submission):
+    """Return a sentence for each cell of a notebook that failed.
+
+    Parameters
+    ----------
+    skipped : object
+        The worker's answer, which must not be trusted.
+    submission : ibpcl.classroom.intake.submission.Submission
+        The hand-in.
+
+    Returns
+    -------
+    list of str
+        At most :data:`MOST_SHOWN` sentences.
+    """
+    sentences = []
+    for item in skipped if isinstance(skipped, (list, tuple)) else ():
+        if not isinstance(item, (list, tuple)) or len(item) != 4:
+            continue
+        cell, line, kind, message = item
+        if type(cell) is int and type(line) is int and type(kind) is str and type(message) is str:
+            place = submission.place(line) if line else f"code cell {cell} of {submission.file}"
+            reason = f"{kind}: {message}" if message else kind
+            sentences.append(
+                f"skipped: {place} raises {reason[:200]}, so the rest of the cell did not run"
+                if kind not in ("ImportError", "ModuleNotFoundError")
+                else f"skipped: {place}: {reason[:200]}"
+            )
+    return sentences[:MOST_SHOWN]
+
+
+def _by_name(out, names):
+    """Return the values of a dict in the order of the names; anything else unchanged."""
+    if not isinstance(out, dict) or len(out) != len(names):
+        return out
+    for spelling in SPELLINGS:
+        keys = [spelling.format(name) for name in names]
+        if set(keys) == set(out):
+            return tuple(out[key] for key in keys)
+    return out
+
+
+def _fitting(value, shape):
+    """Return a gradient without axes of length one that its input lacks."""
+    value = _as_array(value) if isinstance(value, list) else value
+    if shape is None or not isinstance(value, np.ndarray) or value.ndim <= len(shape):
+        return value
+    squeezed = [n for n in value.shape if n != 1]
+    return value.reshape(shape) if squeezed == [n for n in shape if n != 1] else value
+
+
+def _as_array(values):
+    """Return nested lists of numbers as an array; a list of other things as a tuple."""
+    try:
+        array = np.array(values)
+    except (ValueError, TypeError, OverflowError):
+        array = None
+    if (
+        array is not None
+        and array.dtype.kind in "biuf"
+        and not any(isinstance(each, np.ndarray) for each in values)
+    ):
+        return array
+    return tuple(values)
+
+
+def _parameters(assignment):
+    """Return {function: names of its parameters} of the reference, which is trusted."""
+    return {
+        node.name: tuple(argument.arg for argument in node.args.args)
+        for node in ast.parse(assignment.source()).body
+        if isinstance(node, ast.FunctionDef)
+    }

@@ -1,0 +1,362 @@
+"""What students write and return is accepted where it has one meaning, and explained where it is
+not.
+"""
+
+import hashlib
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+import zipfile
+from pathlib import Path
+
+import numpy as np
+import parallel_items
+import pytest
+from classroom_common import BOX, KEY, first, judged, needs_box
+
+from ibpcl.classroom import check_file, grading
+from ibpcl.classroom.authoring.selftest import hand_in
+from ibpcl.classroom.intake import submission as submissions
+from ibpcl.classroom.intake.reading.notebooks import source_of
+from ibpcl.classroom.intake.submission import Submission
+from ibpcl.classroom.judging.judge import judge
+from ibpcl.classroom.judging.running import parallel
+from ibpcl.classroom.judging.running.accepting import Accepted
+from ibpcl.cli import main
+from ibpcl.errors import UserError
+
+HEAD = (
+    'ASSIGNMENT = "01_gaussian_weights"\nFORM = "base"\nSTUDENT = ""\nDERIVATION = "By the chain '
+    'rule."\n'
+)
+GRADIENTS = "return dv.sum(axis=0), (dv * noise).sum(axis=(0, 1))"
+KL = "return (shift * shift / 2 + (excess / 2 - log_ratio)).sum(), ("
+
+
+def notebook(*cells):
+    code = [{"cell_type": "code", "metadata": {}, "outputs": [], "source": cell} for cell in cells]
+    return json.dumps({"nbformat": 4, "nbformat_minor": 5, "metadata": {}, "cells": code})
+
+
+def judged_notebook(*cells):
+    source = source_of(notebook(*cells))
+    mine = Submission(
+        "s", Path("hw.ipynb"), "hw.ipynb", source, hashlib.sha256(source.encode()).hexdigest()
+    )
+    return judge(first(), mine, BOX, KEY, "base", figures=False)
+
+
+WAYS = {
+    "lists": [
+        ("return mu + noise, noise", "return [(mu + noise).tolist(), noise]"),
+        (GRADIENTS, GRADIENTS.replace("return ", "return [") + "]"),
+    ],
+    "nested lists": [(GRADIENTS, GRADIENTS.replace("(axis=0)", "(axis=0).tolist()"))],
+    "dict": [
+        ("return mu + noise, noise", "return [mu + noise, noise]"),
+        (GRADIENTS, "return {'scale': (dv * noise).sum(axis=(0, 1)), 'mu': dv.sum(axis=0)}"),
+        (KL, KL.replace("return ", "return np.array([").replace(".sum(), (", ".sum()]), (")),
+    ],
+    "keepdims": [
+        (
+            GRADIENTS,
+            GRADIENTS.replace("axis=0)", "axis=0, keepdims=True)").replace(
+                "1))", "1), keepdims=True)"
+            ),
+        ),
+        ('ASSIGNMENT', 'from __future__ import annotations\nASSIGNMENT'),
+    ],
+    "imports": [
+        (
+            "import numpy as np",
+            "import numpy as np\nfrom typing import Any\nfrom dataclasses import dataclass\n"
+            "get_ipython().run_line_magic('matplotlib', 'inline')\ndisplay(1)\n"
+            "@dataclass\nclass Cache:\n    noise: Any\n",
+        ),
+        (GRADIENTS, "return {'dmu': dv.sum(axis=0), 'dscale': (dv * noise).sum(axis=(0, 1))}"),
+    ],
+}
+
+
+@needs_box
+@pytest.mark.parametrize("way", WAYS)
+def test_other_ways_to_return_the_same_earn_the_same(way):
+    source = HEAD + first().source()
+    for old, new in WAYS[way]:
+        assert old in source
+        source = source.replace(old, new, 1)
+    result = judged(source)
+    assert result.score == 90, [
+        (each.task, each.words) for each in result.verdicts if each.state != "right"
+    ]
+
+
+def test_only_what_has_one_meaning_is_accepted():
+    accepted = Accepted(first())
+    inputs = (np.zeros((2, 3, 4)), np.zeros((3, 4)), np.zeros(4))
+    d_mu = np.ones((3, 4))
+    d_scale = np.ones(4)
+    for wrong in (
+        {"mu": d_mu},
+        {"a": d_mu, "b": d_scale},
+        {"mu": d_mu, "scale": d_scale, "eps": 1.0},
+    ):
+        assert accepted.gradients("sample_vjp", inputs, wrong) == wrong
+    out = accepted.gradients("sample_vjp", inputs, (np.ones((4, 3)), np.ones((4, 1))))
+    assert out[0].shape == (4, 3) and out[1].shape == (4,)
+    assert accepted.gradients("sample_vjp", inputs, (np.ones(12), None))[0].shape == (12,)
+
+
+SCRATCH = (
+    "undefined_name + 1",
+    "print(kl(1, 2",
+    "1 / 0",
+    "%%bash\necho a",
+    "assert False",
+    "exit()",
+    "raise SystemExit(3)",
+    "import matplotlib.pyplot as plt\nplt.plot([1])",
+    "import sys_of_mine",
+)
+
+
+@needs_box
+def test_scratch_cells_that_fail_cost_nothing_and_are_named():
+    result = judged_notebook(
+        "import numpy as np", *SCRATCH[:-1], "np.sum?", "x = !ls", HEAD + first().source()
+    )
+    assert result.score == 90, result.reason
+    for number in range(2, len(SCRATCH) + 1):
+        assert any(f"code cell {number}" in note for note in result.notes), result.notes
+    assert (
+        not any("code cell 1 " in note for note in result.notes)
+        and len(result.notes) == len(SCRATCH) - 1
+    )
+    assert judged_notebook(HEAD + first().source(), SCRATCH[-1]).reason
+
+
+@needs_box
+@pytest.mark.slow
+def test_a_cell_that_never_ends_costs_nothing():
+    assert judged_notebook(HEAD + first().source(), "while True:\n    pass").score == 90
+
+
+@needs_box
+def test_cells_out_of_order_are_run_again():
+    head, _, rest = (HEAD + first().source()).partition("def sample(")
+    result = judged_notebook(
+        "unit = np.ones(1)",
+        f"def sample({rest}".replace(
+            "def kl(", "@np.vectorize\ndef one(x):\n    return x\n\n\ndef kl(", 1
+        ),
+        head,
+    )
+    assert result.score == 90, (result.reason, result.notes)
+
+
+@needs_box
+def test_an_exception_in_a_notebook_names_cell_and_line():
+    source = first().source().replace("    noise = np", "    nonsense\n    noise = np", 1)
+    result = judged_notebook("x = 1", HEAD + source)
+    line = (HEAD + source).split("\n").index("    nonsense") + 1
+    assert f"line {line} of code cell 2 of hw.ipynb" in result.verdicts[0].words[0]
+
+
+@needs_box
+def test_a_long_derivation_is_not_cut():
+    result = judged(HEAD.replace("By the", "word " * 180_000) + first().source())
+    assert result.score == 90 and result.pending == 10
+
+
+@needs_box
+def test_a_function_under_another_name_is_a_hint():
+    result = judged(HEAD + first().source().replace("def kl_vjp", "def klvjp"))
+    assert any("klvjp" in note and "kl_vjp" in note for note in result.notes)
+    inside = hand_in(
+        first(), HEAD + "class Solution:\n    def kl_vjp(self, dkl, cache):\n        return dkl\n"
+    )
+    assert any(
+        "Solution" in note and "kl_vjp" in note for note in submissions.notes(inside, first())
+    )
+
+
+@pytest.mark.parametrize(
+    ("spoil", "told"),
+    [
+        ("\ndef f(x)\n    return x\n", "is not Python"),
+        ("\nimport os\n", "imports os"),
+        ("\ntype X = int\n", "X"),
+    ],
+)
+def test_check_and_submit_refuse_what_grade_refuses_with_the_line(spoil, told, tmp_path, capsys):
+    if "type" in spoil and sys.version_info >= (3, 12):
+        pytest.skip("this Python reads it")
+    path = tmp_path / "mine.py"
+    path.write_text(HEAD + first().source() + spoil)
+    line = path.read_text().rstrip().count("\n") + (0 if "def f" in spoil else 1)
+    assert main(["class", "check", str(path)]) == 1
+    printed = capsys.readouterr()
+    assert f"line {line} of mine.py {told}" in printed.out or told in printed.out
+    assert main(["class", "submit", str(path)]) == 2
+    assert (
+        f"line {line} of mine.py" in capsys.readouterr().err
+        and not path.with_suffix(".zip").exists()
+    )
+
+
+def test_submit_prints_the_hash_that_the_grade_has(tmp_path, capsys):
+    path = tmp_path / "hw.ipynb"
+    path.write_text(notebook(HEAD + first().source(), "%matplotlib inline\n1 / 0"))
+    assert main(["class", "submit", str(path)]) == 0
+    printed = capsys.readouterr().out
+    digest = submissions.read(path).sha256
+    assert f"sha256 {digest}" in printed and submissions.read(tmp_path / "hw.zip").sha256 == digest
+    with zipfile.ZipFile(tmp_path / "hw.zip") as archive:
+        assert sorted(archive.namelist()) == ["hw.ipynb", "manifest.json"]
+
+
+def test_check_never_runs_a_folder_that_the_file_names(tmp_path, monkeypatch):
+    folder = tmp_path / "evil"
+    folder.mkdir()
+    for name in ("assignment.toml", "inputs.py", "reference.py"):
+        (folder / name).write_text("import pathlib\npathlib.Path('ran').touch()\n")
+    monkeypatch.chdir(tmp_path)
+    for name in ("evil", str(folder), "./evil"):
+        Path("hw.py").write_text(f"ASSIGNMENT = {name!r}\n" + first().source())
+        with pytest.raises(UserError, match="`assignment`"):
+            check_file("hw.py")
+    assert not Path("ran").exists()
+
+
+def test_an_item_that_ends_its_process_costs_this_item_only():
+    items = [1, "die", 2, "raise", 3, "sleep", "memory", 4]
+    results = list(
+        parallel.over(parallel_items.work, items, 2, 1.0, lambda item, words: (item, words))
+    )
+    assert [each for each in results if isinstance(each, int)] == [2, 4, 6, 8]
+    assert [each[0] for each in results if isinstance(each, tuple)] == [
+        "die",
+        "raise",
+        "sleep",
+        "memory",
+    ]
+    assert "too long" in results[5][1] and "memory" in results[6][1]
+
+
+def processes(marker):
+    """Return the numbers of the processes whose environment has a marker."""
+    found = []
+    for path in Path("/proc").glob("[0-9]*/environ"):
+        try:
+            if marker in path.read_bytes():
+                found.append(int(path.parent.name))
+        except OSError:
+            continue
+    return found
+
+
+@needs_box
+@pytest.mark.skipif(not Path("/proc/self/environ").exists(), reason="counts processes in /proc")
+@pytest.mark.parametrize(
+    "number", [pytest.param(signal.SIGTERM, marks=pytest.mark.slow), signal.SIGKILL]
+)
+def test_no_process_outlives_a_command_that_was_ended(number, tmp_path):
+    (tmp_path / "in").mkdir()
+    for name in "abcd":
+        (tmp_path / "in" / f"{name}.py").write_text("while True:\n    pass\n")
+    marker = f"IBPCL_TEST_MARK={tmp_path.name}-{number}"
+    command = [
+        sys.executable,
+        "-m",
+        "ibpcl",
+        "class",
+        "grade",
+        "1",
+        str(tmp_path / "in"),
+        "--out",
+        str(tmp_path / "out"),
+        "--jobs",
+        "2",
+        "--sandbox",
+        BOX,
+    ]
+    name, _, value = marker.partition("=")
+    with subprocess.Popen(
+        command,
+        env={**os.environ, name: value},
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    ) as process:
+        end = time.monotonic() + 60
+        # command, reader, two judges
+        while len(processes(marker.encode())) < 4 and time.monotonic() < end:
+            time.sleep(0.1)
+        assert len(processes(marker.encode())) >= 4
+        # now the judges wait for hand-ins that never end
+        time.sleep(4.0)
+        process.send_signal(number)
+    # much less than a judge allows this hand-in
+    end = time.monotonic() + 5
+    while processes(marker.encode()) and time.monotonic() < end:
+        time.sleep(0.1)
+    assert not processes(marker.encode())
+
+
+@needs_box
+def test_whatever_goes_wrong_with_one_is_not_graded_and_the_rest_is(tmp_path, monkeypatch):
+    folder = tmp_path / "in"
+    folder.mkdir()
+    right = HEAD + first().source()
+    texts = {
+        "good.py": right,
+        "o'brien.py": right,
+        "o_brien.py": right,
+        "grading.json.py": right,
+        "class.html.py": right,
+        "surrogate.py": HEAD + 'raise ValueError("\\ud800")\n',
+        "escape.py": HEAD + 'raise ValueError("\\x1b[2J\\nbob")\n',
+        "claim.py": right.replace('STUDENT = ""', 'STUDENT = "\\ud800"'),
+        "number.py": HEAD + "STUDENT = 0x" + "f" * 9999,
+    }
+    for name, text in texts.items():
+        (folder / name).write_text(text)
+    (folder / "bad.zip").write_bytes(b"PK\3\4 and nothing")
+    (Path(os.fsencode(folder).decode(errors="surrogateescape")) / "M\udcfcller.py").write_text(
+        right
+    )
+    results = {
+        each.student: each for each in grading.grade(first(), folder, tmp_path / "out", BOX, jobs=2)
+    }
+    assert {name for name, each in results.items() if each.score == 90} == {
+        "good",
+        "o'brien",
+        "o_brien",
+        "grading.json",
+        "class.html",
+        "claim",
+        "Müller",
+    }
+    assert {name for name, each in results.items() if each.reason} == {"surrogate", "escape", "bad"}
+    assert main(["class", "report", str(tmp_path / "out")]) == 1
+    for path in (tmp_path / "out").glob("*/result.json"):
+        assert (
+            "\\u001b" not in path.read_text() and "\n" not in json.loads(path.read_text())["reason"]
+        )
+
+
+@needs_box
+@pytest.mark.parametrize(("attempt", "score"), [("last", 0), ("best", 90)])
+def test_the_last_or_the_best_attempt_counts(attempt, score, tmp_path):
+    right = HEAD + first().source()
+    wrong = HEAD + "def sample(eps, mu, scale):\n    return 0 * mu, None\n"
+    for time_, text in (("2024-11-01-10-00-00", right), ("2024-11-02-10-00-00", wrong)):
+        (tmp_path / "in").mkdir(exist_ok=True)
+        (tmp_path / "in" / f"HW_ada_attempt_{time_}_hw.py").write_text(text)
+    for _ in range(2):
+        (result,) = grading.grade(
+            first(), tmp_path / "in", tmp_path / "out", BOX, jobs=1, attempt=attempt
+        )
+        assert result.score == score and result.student == "ada"

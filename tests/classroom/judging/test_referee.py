@@ -1,0 +1,145 @@
+"""The referee: other exhibits for each student, and points for naming, locating, mending and
+refuting them.
+"""
+
+import resource
+from pathlib import Path
+
+import pytest
+from classroom_common import BOX, KEY, judged, verdict
+
+from ibpcl.classroom.assignments.assignment import find
+from ibpcl.classroom.authoring import selftest
+from ibpcl.classroom.authoring.handout import blank, new
+from ibpcl.classroom.judging import referee
+from ibpcl.classroom.judging.judge import judge
+
+TOY = find(str(Path(__file__).parent / "toys" / "80_toy_referee"))
+MISTAKES = referee.chosen(TOY, KEY, "selftest")
+
+
+def solution():
+    return selftest.solution(TOY, key=KEY)
+
+
+def test_the_gate_holds():
+    outcomes = list(selftest.run(TOY, BOX, jobs=1))
+    assert len(outcomes) == 6 and all(each.ok and each.named is not False for each in outcomes), (
+        outcomes
+    )
+
+
+def test_students_get_different_exhibits_and_always_the_same():
+    every = {str(referee.chosen(TOY, KEY, f"student {n}")) for n in range(30)}
+    assert len(every) == 6  # ordered pairs of three
+    assert all(referee.chosen(TOY, KEY, "ada") == referee.chosen(TOY, KEY, "ada") for _ in range(3))
+
+
+def test_the_lines_are_those_of_the_file_that_is_handed_out(tmp_path):
+    new(TOY, tmp_path, "selftest", KEY)
+    handed_out = (tmp_path / "exhibits.py").read_text().splitlines()
+    _, lines = referee.exhibits(TOY, MISTAKES)
+    for task, mistake in MISTAKES.items():
+        wrong = [
+            line
+            for line in mistake["by"].splitlines()
+            if line not in mistake["replace"].splitlines()
+        ]
+        assert handed_out[lines[task] - 1] == wrong[0]
+
+
+def test_the_stub_names_the_function_of_each_task():
+    text = blank(TOY, "base", "selftest", KEY)
+    for task, mistake in MISTAKES.items():
+        assert f'"{task}": {{"kind": "", "line": 0}},        # {mistake["function"]}_vjp\n' in text
+        assert f"refute {mistake['function']}_vjp" in text[text.index(f"def proof_{task}") :]
+
+
+def test_exhibits_that_were_handed_out_are_not_taken_for_a_copy():
+    from ibpcl.classroom.judging import similarity
+
+    eighth = find("8")
+    assert similarity.copied({"ada": selftest.solution(eighth, key=KEY)}, eighth) == []
+
+
+def test_each_part_of_an_answer_has_its_share():
+    text = solution()
+    assert judged(text, TOY).score == 20
+    for old, share in (('"line": ', 0.25), ('"kind": ', 0.25)):
+        spoiled = text.replace(old.replace('"', "'"), old.replace('"', "'") + "'x' and ", 1)
+        assert "and" in spoiled
+        # An answer that is not a literal is no answer: both tasks lose kind and line.
+        assert judged(spoiled, TOY).score == 20 - 2 * 2 * 10 * share
+    unmended = (
+        referee.exhibits(TOY, MISTAKES)[0] + text[text.index("\n\nfrom numpy import array") :]
+    )
+    assert judged(unmended, TOY).score == pytest.approx(20 * 0.65)
+
+
+def test_the_exhibits_as_they_were_earn_nothing_and_the_feedback_says_why():
+    result = judged(blank(TOY, "base", "selftest", KEY), TOY)
+    assert result.score == 0
+    words = verdict(result, "80a").words
+    assert [line.partition(":")[0] for line in words] == [
+        "kind",
+        "line",
+        "mended gradient",
+        "proof",
+    ]
+    assert "not filled in" in words[-1]
+
+
+def test_a_proof_must_be_numbers_that_the_judge_can_compute_with():
+    for given in (
+        "(10 ** 12,), 1.0",
+        "(np.zeros(20_000),), 1.0",
+        "('a',), 1.0",
+        "5",
+        "None, None",
+        "(np.ones(2) * 1j,), 1.0",
+    ):
+        text = solution() + "".join(
+            f"\n\ndef proof_{task}():\n    return {given}\n" for task in MISTAKES
+        )
+        assert judged(text, TOY).score == pytest.approx(20 * 0.85), given
+
+
+def test_a_point_where_the_planted_gradient_is_right_refutes_nothing():
+    text = solution()
+    for task, mistake in MISTAKES.items():
+        inputs = (
+            "(np.zeros(3),)" if mistake["function"] != "gate" else "(np.zeros((1, 3)), np.zeros(3))"
+        )
+        text += f"\n\ndef proof_{task}():\n    return {inputs}, 0.0\n"
+    proofs = [
+        part.words
+        for each in judged(text, TOY).verdicts
+        for part in each.parts
+        if part.name == "proof"
+    ]
+    assert all(
+        "right there" in words or "cannot be evaluated" in words or not words for words in proofs
+    )
+
+
+@pytest.mark.parametrize(
+    "shapes", ["((80, 1, 1, 1), (80, 1, 1), (80, 1), (80,))", "((9000,), (9, 1), (5, 1, 1), (1,))"]
+)
+def test_point_of_a_proof_that_would_take_gigabytes_is_refused(shapes):
+    assignment = find("8")
+    chosen = {f"s{at}": referee.chosen(assignment, KEY, f"s{at}") for at in range(200)}
+    student, task = next(
+        (student, task)
+        for student, mistakes in chosen.items()
+        for task, mistake in mistakes.items()
+        if mistake["function"] == "student_t"
+    )
+    text = (
+        f"import numpy as np\n\n\ndef proof_{task}():\n    return [np.ones(n) for n in {shapes}], "
+        "1.0\n"
+    )
+    submission = selftest.hand_in(assignment, text)._replace(student=student)
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    result = judge(assignment, submission, "none", KEY, figures=False)
+    assert "more than 200000 entries" in " ".join(verdict(result, task).words)
+    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 200 << 10

@@ -1,0 +1,160 @@
+"""Copies are found under other names and with noise; reading a text is bounded in time."""
+
+import ast
+import time
+
+import pytest
+
+from ibpcl.classroom.assignments.assignment import find
+from ibpcl.classroom.intake.reading import escapes
+from ibpcl.classroom.judging import similarity
+
+
+class Noise(ast.NodeTransformer):
+    """Puts an operation that changes nothing beside every other, and calls NumPy's functions by
+    other names.
+    """
+
+    def __init__(self):
+        self.used = set()
+
+    def visit_BinOp(self, node):
+        self.generic_visit(node)
+        return ast.BinOp(ast.BinOp(node, ast.Add(), ast.Constant(0)), ast.Mult(), ast.Constant(1.0))
+
+    def visit_Attribute(self, node):
+        self.generic_visit(node)
+        if isinstance(node.value, ast.Name) and node.value.id == "np":
+            self.used.add(node.attr)
+            return ast.Name(f"_{node.attr}", ast.Load())
+        return node
+
+
+class Temporaries(ast.NodeTransformer):
+    """Returns every result by way of a variable that is used once."""
+
+    def visit_Return(self, node):
+        return [
+            ast.Assign([ast.Name("result", ast.Store())], node.value),
+            ast.Return(ast.Name("result", ast.Load())),
+        ]
+
+
+class Renamed(ast.NodeTransformer):
+    """Gives other names to the variables of functions."""
+
+    def visit_Name(self, node):
+        return ast.Name(
+            f"{node.id}_2" if len(node.id) > 2 and node.id.islower() else node.id, node.ctx
+        )
+
+    def visit_arg(self, node):
+        return ast.arg(f"{node.arg}_2" if len(node.arg) > 2 and node.arg.islower() else node.arg)
+
+
+class Turned(ast.NodeTransformer):
+    """Turns the operands of sums and products round, and writes methods of arrays as functions."""
+
+    def visit_BinOp(self, node):
+        self.generic_visit(node)
+        return (
+            ast.BinOp(node.right, node.op, node.left)
+            if isinstance(node.op, (ast.Add, ast.Mult))
+            else node
+        )
+
+
+def noisy(source):
+    noise = Noise()
+    text = ast.unparse(ast.fix_missing_locations(noise.visit(ast.parse(source))))
+    return (
+        "import numpy as np\n"
+        + "".join(f"_{name} = np.{name}\n" for name in sorted(noise.used))
+        + text
+    )
+
+
+def changed(source, transformer):
+    return ast.unparse(ast.fix_missing_locations(transformer.visit(ast.parse(source))))
+
+
+DISGUISES = {
+    "noise": noisy,
+    "temporaries": lambda text: changed(text, Temporaries()),
+    "names": lambda text: changed(text, Renamed()),
+    "order": lambda text: changed(text, Turned()),
+    "all": lambda text: changed(changed(noisy(text), Temporaries()), Turned()),
+}
+
+
+@pytest.mark.parametrize("number", ["1", "4", "6"])
+@pytest.mark.parametrize("disguise", DISGUISES.values(), ids=DISGUISES)
+def test_published_solution_in_disguise_is_found(disguise, number):
+    assignment = find(number)
+    form = list(assignment.forms)[-1]
+    text = disguise(assignment.source(form))
+    ((name, original, share),) = similarity.copied({"eve": text}, assignment)
+    assert (name, form in original) == ("eve", True)
+    assert share > 0.8
+    assert similarity.pairs({"eve": text, "ned": assignment.source(form)})
+
+
+def test_different_mathematics_stays_different():
+    sources = {number: find(number).source() for number in ("1", "2", "3", "5", "7")}
+    assert not similarity.pairs(sources, at_least=0.4)
+
+
+LONG = {
+    "nested functions": "\n".join(" " * at + f"def f{at}():" for at in range(90))
+    + "\n"
+    + "\n".join(" " * 91 + "x=a+b*c-d" for _ in range(8000)),
+    "formatted text": "x = f'" + "{1}" * 60_000 + "'",
+    "sum": "x = 1" + "+1" * 200_000,
+    "statements": "x\n" * 140_000,
+}
+
+
+@pytest.mark.parametrize("text", LONG.values(), ids=LONG)
+def test_text_that_is_too_long_is_reported_at_once(text):
+    start = time.process_time()
+    assert similarity.copied({"eve": text}, find("1")) == [("eve", similarity.TOO_LONG, 1.0)]
+    assert not similarity.pairs({"eve": text, "ned": text})
+    assert time.process_time() - start < 5
+
+
+def test_deep_expressions_are_compared_without_an_error():
+    text = (
+        "def f(x):\n    return x"
+        + ".a" * 700
+        + "\ndef g(x):\n    return "
+        + "-" * 80
+        + "x"
+        + " + x" * 700
+    )
+    assert similarity.fingerprints(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "names"),
+    [
+        ("np.__builtins__['exec']('x = 1')", ["__builtins__", "exec"]),
+        ("vars(np)['__built' + 'ins__']", ["__builtins__"]),
+        ("getattr(np, 'eval')('1')", ["eval"]),
+        ("run = np.core.exec", ["exec"]),
+        ("compile('1', '', 'eval')", ["compile", "eval"]),
+        ("operator.attrgetter('__builtins__.exec')(np)", ["__builtins__", "exec"]),
+        ("print('we eval and exec nothing')\nx = {'a': 1}['a']", []),
+        ('"""exec"""\nDERIVATION = "eval"', []),
+    ],
+)
+def test_ways_to_run_texts_are_found(text, names):
+    assert sorted(name for _, name in escapes.uses(ast.parse(text))) == sorted(names)
+
+
+def test_packed_texts_and_lists_are_flagged_and_derivations_are_not():
+    text = (
+        f'"""{"d" * 3000}"""\nDERIVATION = "{"d" * 3000}"\nx = "{"p" * 3000}"\ny = '
+        f'{list(range(1000))}\n'
+    )
+    found = escapes.packed(ast.parse(text))
+    assert sorted(line for line, _ in found) == [3, 4]
