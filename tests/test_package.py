@@ -119,6 +119,20 @@ def test_arrows_point_down():
                 )
 
 
+ROOMS = ("assignments", "intake", "judging", "feedback", "authoring", "grading")
+
+
+def test_the_rooms_of_the_classroom_look_in_one_direction():
+    """The way of a submission: a room imports only from those before it."""
+    for path in (ROOT / "classroom").rglob("*.py"):
+        room = path.relative_to(ROOT / "classroom").parts[0].removesuffix(".py")
+        if room in ROOMS and not re.search(r"assignments/\d", path.as_posix()):
+            for name in imports(path):
+                other = name.removeprefix("ibpcl.classroom.").split(".")[0]
+                if name.startswith("ibpcl.classroom.") and other in ROOMS:
+                    assert ROOMS.index(other) <= ROOMS.index(room), f"{path.name} imports {name}"
+
+
 def test_a_package_inside_a_zip_file_refuses_at_once(tmp_path):
     archive = tmp_path / "packages.zip"
     with zipfile.ZipFile(archive, "w") as file:

@@ -73,6 +73,7 @@ def grade(
 
     An earlier result for the same text, assignment, key, box and level is reused.  A hand-in that
     cannot be read or judged is "not graded", with a reason; the others are graded nevertheless.
+    One that runs out of wall-clock time is judged once more after all others.
 
     Parameters
     ----------
@@ -93,7 +94,7 @@ def grade(
     show : callable, optional
         Called as ``show(done, total, result)`` after each hand-in.
     platform : str, optional
-        One of :data:`ibpcl.classroom.intake.platforms.PLATFORMS`; guessed by default.
+        One of :func:`ibpcl.classroom.intake.platforms.platforms`; guessed by default.
     roster : Roster, optional
         List of the class.
     attempt : {"last", "best"}
@@ -152,13 +153,20 @@ def grade(
     seconds = (
         TIMES * assignment.limits["seconds"] * max((len(chosen) for _, chosen in todo), default=1)
     )
-    for result in parallel.over(
-        partial(_one, plan=plan), todo, jobs, seconds, partial(_failed, plan=plan), apart
-    ):
-        results[result.student] = result
-        done += 1
-        if show:
-            show(done, len(collection.found), result)
+    for is_last in (False, True):
+        again = []
+        judged = parallel.over(
+            partial(_one, plan=plan), todo, jobs, seconds, partial(_failed, plan=plan), apart
+        )
+        for job, result in zip(todo, judged, strict=True):
+            if result.reason.startswith(AGAIN) and not is_last:
+                again.append(job)  # judged once more when the others no longer compete
+                continue
+            results[result.student] = result
+            done += 1
+            if show:
+                show(done, len(collection.found), result)
+        todo = again
     return [results[collected.student] for collected in collection.found]
 
 
@@ -257,6 +265,7 @@ def _one(job, plan):
         result = judge(
             assignment, each.submission, plan.box, plan.key, locate=plan.level in ("line", "full")
         )
+        result.student = collected.student  # of a group, whose work is judged as its author's
         result.settings = plan.mark
         result.flags += collected.notes
         results.append(result)
@@ -271,9 +280,8 @@ def _one(job, plan):
 
 def _failed(job, words, plan):
     """Write and return the result of a student whose judge process ended."""
-    return _save(
-        _not_graded(job[0], plan, f"the judge failed: {words}"), find(plan.folder), None, plan
-    )
+    kind = AGAIN if words == parallel.TOO_LONG else "the judge failed"
+    return _save(_not_graded(job[0], plan, f"{kind}: {words}"), find(plan.folder), None, plan)
 
 
 def _not_graded(collected, plan, reason):

@@ -6,14 +6,21 @@ Its options for hand-ins are shared with ``grade``.
 import sys
 from pathlib import Path
 
+# Names of the rows in `platforms.toml`; a test compares them.
 PLATFORMS = (
     "moodle",
     "canvas",
     "gradescope",
     "blackboard",
     "brightspace",
-    "github",
+    "ilias",
+    "sakai",
+    "autolab",
+    "teams",
+    "takeout",
+    "schoology",
     "nbgrader",
+    "github",
     "folder",
 )
 MOST_SHOWN = 12  # maximum number of lines per kind in the summary of a collection
@@ -128,7 +135,7 @@ def run_collect(options):
     Returns
     -------
     code : int
-        0 if every student has a hand-in, else 1.
+        0 if every student has a hand-in and the download was read as a class, else 1.
     """
     from ibpcl.classroom.assignments import variants
     from ibpcl.classroom.assignments.assignment import find
@@ -152,6 +159,7 @@ def run_collect(options):
     if options.out:
         collected.write(collection, options.out)
     table = collection.to_dict()
+    print_problems(table, options.json)
     if options.json:
         print(json_text(table, indent=2))
     else:
@@ -164,7 +172,22 @@ def run_collect(options):
         print_left_out(table)
         if options.out:
             print(f"written to {options.out}")
-    return 0 if all(found["attempts"] for found in table["students"]) else 1
+    complete = all(found["attempts"] for found in table["students"])
+    return 0 if complete and not table["problems"] else 1
+
+
+def print_problems(collection, json):
+    """Print the signs that a download was not read as a class.
+
+    Parameters
+    ----------
+    collection : dict
+        The collection as plain values.
+    json : bool
+        Whether standard output is kept for JSON.
+    """
+    for problem in collection["problems"][:MOST_SHOWN]:
+        print(f"not read as a class: {problem}", file=sys.stderr if json else sys.stdout)
 
 
 def _print_student(found):

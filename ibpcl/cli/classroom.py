@@ -14,6 +14,7 @@ from ibpcl.cli.class_collection import (
     add_options,
     kept_list,
     print_left_out,
+    print_problems,
     roster_of,
     run_collect,
 )
@@ -450,7 +451,7 @@ def run_grade(options):
     Returns
     -------
     code : int
-        0 if every hand-in is graded, else 1.
+        0 if every hand-in is graded and the download was read as a class, else 1.
     """
     from ibpcl.classroom import grading
     from ibpcl.storage import read_json
@@ -485,9 +486,11 @@ def run_grade(options):
             options.any_form,
             apart=True,
         )
-    code = run_report(options, options.out)
+    collection = read_json(Path(options.out, grading.COLLECTION))
+    print_problems(collection, options.json)
+    code = run_report(options, options.out) or int(bool(collection["problems"]))
     if not options.json:
-        print_left_out(read_json(Path(options.out, grading.COLLECTION)))
+        print_left_out(collection)
         if others := grading.not_among(options.out):
             print(
                 "graded earlier, but not among these hand-ins: "

@@ -17,6 +17,7 @@ ROOT = PACKAGE.parent
 ROOMS = ("verify", "codeview", "sandbox")
 PAGES = (
     *(PACKAGE / room / "README.md" for room in ROOMS),
+    PACKAGE / "classroom" / "README.md",
     ROOT / "docs" / "architecture.md",
     ROOT / "docs" / "verification.md",
 )

@@ -12,12 +12,16 @@ from typing import NamedTuple
 
 from ibpcl.classroom.assignments import assignment as assignments
 from ibpcl.classroom.assignments.assignment import functions_of
+from ibpcl.classroom.assignments.ids import variant_id
 from ibpcl.errors import UserError
 
 OLD = re.compile(
     r"(?i)(^|[\W_])(old|alt|backup|bak|copy|kopie|draft|orig|original|tmp|template)([\W_]|$)"
 )
 NUMBERED = re.compile(r"(?i)(?:attempt|versuch|submission|abgabe|version|upload|try|v)[\W_]*(\d+)")
+VERSION = re.compile(r"(?:\s*\((\d+)\)|[-_ ]v?(\d+))$")
+SUFFIXES = re.compile(r"(?i)(\.(py|ipynb|zip|txt|json))+$")
+AT_ONCE = 60.0  # seconds between the times of files that were unpacked or cloned together
 
 
 class Choice(NamedTuple):
@@ -84,7 +88,7 @@ def choose(candidates, assignment=None, path="the hand-in"):
     if not fitting:
         return Choice(_lonely(candidates, readable, assignment, path), [])
     filled = [each for each in fitting if not is_blank(each, assignment)] or fitting
-    ranked = sorted(filled, key=lambda each: rank(each, assignment), reverse=True)
+    ranked = sorted(filled, key=lambda each: rank(each, assignment, path), reverse=True)
     chosen = ranked[0]
     others = [each for each in ranked[1:] if each["source"] != chosen["source"]]
     notes = []
@@ -184,11 +188,13 @@ def filled(candidate, assignment):
     return sum(functions.get(name, False) for name in required)
 
 
-def rank(candidate, assignment):
+def rank(candidate, assignment, student=""):
     """Return the sort key of a file; the file with the largest key counts.
 
     Files are compared by, in this order: whether they parse, how many functions are filled in,
-    whether the name looks like a backup, the platform's order, the time, and the name.
+    whether they name the student of the folder, whether the name looks like a backup, the
+    platform's order, the minute, the version in the name (``hw (2).py`` is newer than ``hw.py``),
+    the time, and the name.
 
     Parameters
     ----------
@@ -196,6 +202,8 @@ def rank(candidate, assignment):
         The file.
     assignment : Assignment or None
         The assignment.
+    student : str
+        Name of the student's folder or file.
 
     Returns
     -------
@@ -205,11 +213,35 @@ def rank(candidate, assignment):
     return (
         not candidate["facts"]["error"],
         filled(candidate, assignment),
+        variant_id(candidate["facts"]["said"].get("STUDENT", "")) == variant_id(student),
         not OLD.search(stem),
         candidate.get("order", ()),
-        candidate["time"],
-        natural(candidate["name"]),
+        *age(candidate["name"], candidate["time"]),
     )
+
+
+def age(name, seconds):
+    """Return the sort key of a file by its age; the newest file has the largest key.
+
+    Parameters
+    ----------
+    name : str
+        Its name.
+    seconds : float
+        Its time, in seconds since 1970.
+
+    Returns
+    -------
+    tuple
+
+    Examples
+    --------
+    >>> age("hw (2).py", 1.0) > age("hw.py", 2.0)
+    True
+    """
+    version = VERSION.search(SUFFIXES.sub("", name))
+    number = int(version[1] or version[2]) if version else 0
+    return (seconds // AT_ONCE, number, seconds, natural(name))
 
 
 def attempt_of(name):

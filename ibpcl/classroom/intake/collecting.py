@@ -1,29 +1,49 @@
-"""The hand-ins of a class: the files that count for each student, and all files passed over.
+"""The submissions of a class: from the files of a download to the students.
 
-A hand-in names its student itself (``STUDENT``).  The name that a platform gives to a file or
-folder decides only if the file names no student, if two students claim one id, or if a roster
-identifies the student.
+``files -> units -> candidates -> submissions -> students``: ``platforms`` sets the participants'
+files apart, ``reading`` reads them, ``choosing`` says which file counts, and ``identity`` whose it
+is.
 """
 
 import contextlib
 import tempfile
 from collections import defaultdict
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
 from pathlib import Path
+from typing import NamedTuple
 
 from ibpcl.classroom.assignments import variants
 from ibpcl.classroom.assignments.ids import folded, shown, variant_id
 from ibpcl.classroom.intake import platforms
-from ibpcl.classroom.intake.attribution import refuse_contradiction, related, student_of
-from ibpcl.classroom.intake.choosing import Misfit, attempt_of, choose, is_blank, natural
+from ibpcl.classroom.intake.choosing import Misfit, age, attempt_of, choose, is_blank, natural
 from ibpcl.classroom.intake.collected import SCHEMA, collected_ids
-from ibpcl.classroom.intake.late import handed_in
+from ibpcl.classroom.intake.identity import Deciding, Evidence, refuse_contradiction, related
 from ibpcl.classroom.intake.printable import printable
 from ibpcl.classroom.intake.reading import process
 from ibpcl.classroom.intake.students import Roster
 from ibpcl.classroom.intake.submission import Submission, from_candidate, has_words, opened
-from ibpcl.classroom.intake.units import Unit
+from ibpcl.classroom.intake.units import Piece, Unit, files_in, is_program
 from ibpcl.errors import UserError
+
+MOST_ATTEMPTS = 10  # of one student; the newest count
+AT_ONCE = 60.0  # seconds in which no class hands in: the times of all files are those of a download
+MOST_NAMED = 20  # students in one message
+LEAST_FOLDERS = 3  # that look like students, if no file names one
+NO_STUDENTS = {
+    "src",
+    "test",
+    "tests",
+    "doc",
+    "docs",
+    "data",
+    "code",
+    "lib",
+    "notebooks",
+    "figures",
+    "images",
+    "old",
+}
 
 
 @dataclass(frozen=True)
@@ -42,6 +62,8 @@ class Attempt:
         Sort key: later attempts have larger ones.
     late : bool
         Whether the platform marks it as late.
+    time : str
+        ISO date and time from the platform, or else of the outer file; empty if unknown.
     """
 
     submission: Submission
@@ -49,6 +71,7 @@ class Attempt:
     label: str
     order: tuple
     late: bool
+    time: str
 
 
 @dataclass
@@ -59,6 +82,12 @@ class Found:
     ----------
     student : str
         Id of the student.
+    participants : list of str
+        Numbers of the student on the platform; the members of a group share one.
+    people : set of str
+        All students that the files name in STUDENT.
+    group : tuple of str
+        Ids of all members, if it is the work of a group.
     origin : str
         Name of the file or folder that was handed in.
     attempts : list of Attempt
@@ -80,6 +109,36 @@ class Found:
     notes: list = field(default_factory=list)
     ignored: list = field(default_factory=list)
     said: dict = field(default_factory=dict)
+    participants: list = field(default_factory=list)
+    people: set = field(default_factory=set)
+    group: tuple = ()
+
+
+class Read(NamedTuple):
+    """A unit whose files have been read.
+
+    Attributes
+    ----------
+    unit : ibpcl.classroom.intake.units.Unit
+        The files.
+    attempts : list of Attempt
+        Attempts from the first to the last.
+    reason : str
+        Reason why there is none; empty if there is one.
+    notes : list of str
+        Notes on the choice of files.
+    said : dict
+        The constants in the file that counts or comes closest.
+    people : set of str
+        All students that the files name in STUDENT.
+    """
+
+    unit: Unit
+    attempts: list
+    reason: str
+    notes: list
+    said: dict
+    people: set
 
 
 @dataclass(frozen=True)
@@ -99,6 +158,9 @@ class Collection:
         Students of the roster who did not hand in.
     unknown : list of str
         Students who handed in and are not in the roster.
+    problems : list of str
+        Signs that the download was not read as a class: most of it is missing, or several students
+        fall into one.
     """
 
     platform: str
@@ -106,6 +168,7 @@ class Collection:
     ignored: list
     missing: list
     unknown: list
+    problems: list
 
     def to_dict(self):
         """Return the content of ``collection.json``.
@@ -119,6 +182,8 @@ class Collection:
             {
                 "student": each.student,
                 "origin": each.origin,
+                "participants": each.participants,
+                "group": list(each.group),
                 "reason": each.reason,
                 "notes": each.notes,
                 "attempts": [
@@ -126,7 +191,7 @@ class Collection:
                         "file": collected.name,
                         "attempt": collected.label,
                         "late": collected.late,
-                        "time": handed_in(collected.label, collected.order[1]),
+                        "time": collected.time,
                         "sha256": collected.submission.sha256,
                     }
                     for collected in each.attempts
@@ -147,6 +212,7 @@ class Collection:
                 "ignored": [list(pair) for pair in self.ignored],
                 "missing": missing,
                 "unknown": self.unknown,
+                "problems": self.problems,
             }
         )
 
@@ -163,7 +229,7 @@ def collect(path, assignment=None, key=variants.PUBLIC, platform=None, roster=No
     key : bytes
         The course key.
     platform : str, optional
-        One of :data:`ibpcl.classroom.intake.platforms.PLATFORMS`; guessed by default.
+        One of :func:`ibpcl.classroom.intake.platforms.platforms`; guessed by default.
     roster : Roster, optional
         List of the class.
     any_form : bool
@@ -180,19 +246,16 @@ def collect(path, assignment=None, key=variants.PUBLIC, platform=None, roster=No
     """
     roster = roster or Roster()
     with _folder(Path(path)) as (folder, left_out):
-        folder = platforms.unwrapped(folder)
-        platform = platform or platforms.guess(list(folder.iterdir()))
-        units, ignored = platforms.units(folder, platform, collected_ids(folder))
-        if not units:
+        download = platforms.separated(folder, platform, collected_ids(folder))
+        if not download.units:
             raise UserError(
                 f"class: {path} contains no hand-in, read as a download of the platform "
-                f"{platform!r}; see `platform`"
+                f"{download.platform!r}; see `platform`"
             )
-        if len(units) == 1 and _holds_a_class(folder, units[0], assignment):
-            folder = folder / units[0].pieces[0].name.split("/")[0]
-            units, ignored = platforms.units(folder, platform)
-        read = [(unit, *_attempts(unit, assignment)) for unit in units]
-    hand_ins = _by_student(read, roster, assignment, key)
+        reads = [read for unit in download.units for read in _read(unit, assignment, roster)]
+    evidence = [Evidence.of(read.unit, read.said, roster) for read in reads]
+    identities = Deciding(evidence, roster, assignment, key).identities()
+    hand_ins = _by_student(reads, identities, assignment)
     if assignment is not None and not any_form:
         refuse_contradiction(hand_ins, assignment, key)
     ids = {folded(each.student) for each in hand_ins}
@@ -200,7 +263,32 @@ def collect(path, assignment=None, key=variants.PUBLIC, platform=None, roster=No
     unknown = [
         each.student for each in hand_ins if len(roster) and roster.get(each.student) is None
     ]
-    return Collection(platform, hand_ins, [*map(tuple, left_out), *ignored], missing, unknown)
+    return Collection(
+        download.platform,
+        hand_ins,
+        [*map(tuple, left_out), *download.ignored],
+        missing,
+        unknown,
+        _problems(hand_ins, missing, roster),
+    )
+
+
+def _problems(hand_ins, missing, roster):
+    """Return the signs that a download was not read as a class, the gravest first."""
+    problems = []
+    if len(roster) > 1 and 2 * len(missing) > len(roster):
+        names = ", ".join(each.id for each in missing[:MOST_NAMED])
+        more = ", ..." if len(missing) > MOST_NAMED else ""
+        problems.append(
+            f"{len(missing)} of {len(roster)} students of the class list are missing: {names}{more}"
+        )
+    for each in hand_ins:
+        if len(each.people) > 1 and not each.group:
+            names = ", ".join(sorted(each.people)[:MOST_NAMED])
+            problems.append(
+                f"the files of {each.student} name {len(each.people)} students: {names}"
+            )
+    return problems
 
 
 def hand_in(folder, assignment, student, key=variants.PUBLIC, words=()):
@@ -228,15 +316,18 @@ def hand_in(folder, assignment, student, key=variants.PUBLIC, words=()):
     UserError
         If nothing in the folder can be graded.
     """
-    unit = Unit(folded(student), student, certain=True, words=tuple(filter(None, words)))
-    for path in sorted(Path(folder).iterdir()):
-        unit.add(path)
-    attempts, reason, _, said = _attempts(unit, assignment)
-    if not attempts:
-        raise UserError(reason)
-    if related(shown(said.get("STUDENT", "")), unit):
-        student = student_of(unit, said, Roster(), {}, {}, assignment, key)[0]
-    return attempts[-1].submission._replace(student=student)
+    files = files_in(folder)
+    unit = Unit(folded(student), student, logins=(student, *filter(None, words)), known=True)
+    unit.pieces += [Piece(file, name) for name, file in files.paths.items() if file.is_file()]
+    unit.ignored += files.ignored.items()
+    (read,) = _read(unit, assignment, Roster())
+    if not read.attempts:
+        raise UserError(read.reason)
+    evidence = Evidence.of(unit, read.said, Roster())
+    if related(evidence.written, unit):
+        (identity,) = Deciding([evidence], Roster(), assignment, key).identities()
+        student = identity.students[0]
+    return read.attempts[-1].submission._replace(student=student)
 
 
 @contextlib.contextmanager
@@ -255,38 +346,110 @@ def _folder(path):
         yield Path(target), left_out
 
 
-def _holds_a_class(folder, unit, assignment):
-    """Return whether the only folder holds a class: its files name several students, each in a
-    separate place.
-    """
-    if not unit.pieces or not (folder / unit.pieces[0].name.split("/")[0]).is_dir():
-        return False
-    try:
-        answer = opened([(piece.path, piece.name) for piece in unit.pieces], assignment)
-    except UserError:
-        return False
-    places = defaultdict(set)
-    for candidate in answer["candidates"]:
-        student = candidate["facts"] and candidate["facts"]["said"].get("STUDENT")
-        if student:
-            places[variant_id(student)].add(candidate["name"].split("/")[1])
-    return len(places) > 1 and len(set.union(*places.values())) >= len(places)
-
-
-def _attempts(unit, assignment):
-    """Return the attempts of a unit, the reason if there are none, notes, and the constants in
-    the file that counts or comes closest.
-    """
+def _read(unit, assignment, roster):
+    """Return a unit with its attempts, or the units of the students whom it holds."""
     if not unit.pieces:
         unit.ignored = unit.ignored or [(unit.student, "an empty folder")]
-        return [], f"class: {unit.student} contains no Python file or notebook", [], {}
+        reason = f"class: {unit.student} contains no Python file or notebook"
+        return [Read(unit, [], reason, [], {}, set())]
     try:
         answer = opened([(piece.path, piece.name) for piece in unit.pieces], assignment)
     except UserError as error:
-        return [], str(error), [], {}
-    unit.ignored += [tuple(pair) for pair in answer["ignored"]]
-    groups = defaultdict(list)
+        return [Read(unit, [], str(error), [], {}, set())]
+    named = defaultdict(set)
     for candidate in answer["candidates"]:
+        written = shown((candidate["facts"] or {"said": {}})["said"].get("STUDENT", ""))
+        if has_words(written):
+            meant = roster.match(written)
+            named[candidate["piece"]].add(variant_id(meant.id if meant else written))
+    parts = [] if unit.known else divided(unit, named, roster)
+    if parts:
+        return [read for part in parts for read in _read(part, assignment, roster)]
+    unit.ignored += [tuple(pair) for pair in answer["ignored"]]
+    people = set().union(*named.values())
+    return [Read(unit, *_attempts(unit, answer["candidates"], assignment), people)]
+
+
+def divided(unit, named, roster):
+    """Return the units of the students whom a folder holds, or nothing if it is one student's.
+
+    A folder holds several students if files in different places name different ones, or if the
+    class list knows its entries.  The folder of a student whom its name tells is never divided.
+
+    Parameters
+    ----------
+    unit : ibpcl.classroom.intake.units.Unit
+        A file or folder that follows no platform's pattern.
+    named : dict of int to set of str
+        Number of a piece to the students whom it names.
+    roster : Roster
+        List of the class.
+
+    Returns
+    -------
+    list of Unit
+    """
+    pieces = dict(enumerate(unit.pieces))
+    for level in range(max(piece.name.count("/") for piece in unit.pieces) + 1):
+        groups = defaultdict(list)
+        for at, piece in pieces.items():
+            groups[piece.name.split("/")[level]].append(at)
+        known = {name: roster.find(platforms.bare(name)).students for name in groups}
+        people = {
+            name: {person for at in places for person in named.get(at, ())}
+            | {variant_id(each.id) for each in known[name][:1]}
+            for name, places in groups.items()
+        }
+        everybody = set().union(*people.values())
+        if sum(map(bool, people.values())) > 1 and len(everybody) > 1:
+            return _units(unit, groups, level)
+        if len(groups) > 1:
+            return (
+                []
+                if everybody or not _look_like_students(groups, unit)
+                else _units(unit, groups, level)
+            )
+        (name,) = groups
+        if known[name] or any(related(person, Unit("", name)) for person in everybody):
+            return []
+        pieces = {at: piece for at, piece in pieces.items() if piece.name.count("/") > level}
+        if not pieces:
+            return []
+    return []
+
+
+def _units(unit, groups, level):
+    """Return a unit for each entry of a folder that holds a class."""
+    units = []
+    for name, places in groups.items():
+        pieces = [unit.pieces[at] for at in places]
+        is_file = pieces[0].name.count("/") == level
+        if is_file and not is_program(name):
+            unit.ignored.append((pieces[0].name, "a file outside the students' folders"))
+            continue
+        student = platforms.bare(name) if is_file else name
+        units.append(Unit(folded(name), student, names=(student,), pieces=pieces))
+    if units:
+        units[0].ignored += unit.ignored
+    return units
+
+
+def _look_like_students(groups, unit):
+    """Return whether all entries of a folder are folders with plausible names of students."""
+    return len(groups) >= LEAST_FOLDERS and not any(
+        name.casefold() in NO_STUDENTS
+        or attempt_of(f"{name}/x")
+        or any(unit.pieces[at].name.endswith(f"/{name}") for at in places)
+        for name, places in groups.items()
+    )
+
+
+def _attempts(unit, found, assignment):
+    """Return the attempts of a unit, the reason if there are none, notes, and the constants in
+    the file that counts or comes closest.
+    """
+    groups = defaultdict(list)
+    for candidate in found:
         piece = unit.pieces[candidate["piece"]]
         candidate["order"] = piece.order
         groups[piece.attempt or attempt_of(candidate["name"])].append(candidate)
@@ -317,8 +480,26 @@ def _attempts(unit, assignment):
 def _attempt(candidate, unit, label):
     piece = unit.pieces[candidate["piece"]]
     submission = from_candidate(candidate, piece.path, unit.student)
-    order = (piece.order, candidate["time"], natural(label or candidate["name"]))
-    return Attempt(submission, candidate["name"], label, order, piece.late)
+    order = (piece.order, *age(label or candidate["name"], piece.path.stat().st_mtime))
+    return Attempt(submission, candidate["name"], label, order, piece.late, piece.time)
+
+
+def _times_are_known(reads):
+    """Return whether the times of the files differ.
+
+    If they hardly do, they are those of a download or of unpacking, and say nothing.
+    """
+    seconds = [read.attempts[-1].order[3] for read in reads if read.attempts]
+    return len(seconds) < LEAST_FOLDERS or max(seconds) - min(seconds) > AT_ONCE
+
+
+def _timed(attempt, student, known):
+    """Return an attempt of a student with its time, which is that of the platform if it has one."""
+    seconds = attempt.order[3] if known else 0.0
+    time = attempt.time
+    if not time and seconds:
+        time = datetime.fromtimestamp(seconds, UTC).isoformat(timespec="seconds")
+    return replace(attempt, submission=attempt.submission._replace(student=student), time=time)
 
 
 def _distinct(attempts, assignment):
@@ -335,41 +516,51 @@ def _distinct(attempts, assignment):
     return filled or list(distinct.values())
 
 
-def _by_student(read, roster, assignment, key):
+def _by_student(reads, identities, assignment):
     """Return the hand-ins, one per student, sorted by student."""
-    claims = defaultdict(list)
-    for unit, _, _, _, said in read:
-        if has_words(said.get("STUDENT", "")):
-            claims[variant_id(said["STUDENT"])].append(unit)
-    owners = {variant_id(unit.student): unit for unit, *_ in read}
     students = {}
-    for unit, attempts, reason, notes, said in read:
-        student, note = student_of(unit, said, roster, claims, owners, assignment, key)
+    known = _times_are_known(reads)
+    for read, identity in zip(reads, identities, strict=True):
+        unit = read.unit
         origin = unit.pieces[0].name.split("/")[0] if unit.pieces else unit.student
-        collected = students.setdefault(folded(student), Found(student, origin))
-        collected.notes += [*notes, *([note] if note else [])]
-        collected.ignored += unit.ignored
-        collected.reason = reason or collected.reason
-        collected.said = said or collected.said
-        collected.attempts += [
-            Attempt(
-                each.submission._replace(student=student),
-                each.name,
-                each.label,
-                each.order,
-                each.late,
-            )
-            for each in attempts
-        ]
-    for collected in students.values():
-        collected.attempts = _distinct(collected.attempts, assignment)
-        if collected.attempts:
-            collected.notes += [collected.reason] if collected.reason else []
-            collected.reason = ""
-            collected.said = collected.attempts[-1].submission.facts["said"]
-        if len(collected.attempts) > 1:
-            collected.notes.append(
-                f"{len(collected.attempts)} attempts: "
-                f"{', '.join(each.name for each in collected.attempts[-5:])}"
-            )
+        # The work of a group has the form of one member, who is the author for the judge.
+        author = _author(read.said, identity.students)
+        for student in identity.students:
+            found = students.setdefault(folded(student), Found(student, origin))
+            found.notes += [*read.notes, *identity.notes]
+            found.ignored += unit.ignored
+            found.reason = read.reason or found.reason
+            found.said = read.said or found.said
+            found.attempts += [_timed(each, author, known) for each in read.attempts]
+            found.participants += [unit.number] if unit.number else []
+            found.people |= read.people
+            if len(identity.students) > 1:
+                found.group = identity.students
+    for found in students.values():
+        _settle(found, assignment)
     return [students[name] for name in sorted(students, key=natural)]
+
+
+def _author(said, students):
+    """Return the member of a group whom the file names, or else the first."""
+    written = variant_id(said.get("STUDENT", ""))
+    return next((each for each in students if variant_id(each) == written), students[0])
+
+
+def _settle(found, assignment):
+    """Put the attempts of a student in order, and note what the teacher must know."""
+    attempts = _distinct(found.attempts, assignment)
+    found.attempts = attempts[-MOST_ATTEMPTS:]
+    found.ignored += [
+        (each.name, f"an earlier attempt: the last {MOST_ATTEMPTS} count")
+        for each in attempts[:-MOST_ATTEMPTS]
+    ]
+    if found.attempts:
+        found.notes += [found.reason] if found.reason else []
+        found.reason = ""
+        found.said = found.attempts[-1].submission.facts["said"]
+    if found.group:
+        found.notes.append(f"work of a group: {', '.join(found.group)}")
+    if len(attempts) > 1:
+        names = ", ".join(each.name for each in attempts[-5:])
+        found.notes.append(f"{len(attempts)} attempts: {names}")

@@ -4,7 +4,7 @@ The rules are stored in ``late.json`` beside the results, so that all reports an
 """
 
 import math
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import NamedTuple
 
@@ -21,7 +21,6 @@ FORMATS = (
     "%Y-%m-%d",
     "%d.%m.%Y",
 )
-LABELS = ("%Y-%m-%d-%H-%M-%S", "%b %d, %Y %I%M %p", "%b %d, %Y %I:%M %p", "%d %B, %Y %I%M %p")
 
 
 class Policy(NamedTuple):
@@ -219,39 +218,6 @@ def apply(policy, results, extensions, most, late_days=None):
         f"the time of {len(unknown)} hand-ins is unknown ({', '.join(unknown[:3])}"
         f"{', ...' if len(unknown) > 3 else ''}): nothing is deducted"
     ]
-
-
-def handed_in(label, seconds):
-    """Return the time at which an attempt was handed in.
-
-    Parameters
-    ----------
-    label : str
-        Name of the attempt on the platform; a date in it overrides the time of the file.
-    seconds : float
-        Time of the file in seconds since 1970; 0 if unknown.
-
-    Returns
-    -------
-    str
-        ISO date and time; empty if unknown.
-
-    Examples
-    --------
-    >>> handed_in("2024-11-01-23-59-10", 0.0)[:16], handed_in("Nov 3, 2024 1159 PM", 0.0)[:16]
-    ('2024-11-01T23:59', '2024-11-03T23:59')
-    >>> handed_in("", 0.0)
-    ''
-    """
-    for form in LABELS:
-        try:
-            moment = datetime.strptime(str(label).strip(), form)
-        except ValueError:
-            continue
-        return moment.astimezone().isoformat(timespec="seconds")
-    if not seconds:
-        return ""
-    return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="seconds")
 
 
 def _damaged(folder):

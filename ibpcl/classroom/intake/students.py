@@ -54,6 +54,10 @@ OTHER_COLUMNS = {
     "name": "name",
     "fullname": "name",
     "studentname": "name",
+    "group": "group",
+    "groupname": "group",
+    "gruppe": "group",
+    "team": "group",
 }
 DEVICES = {
     "con",
@@ -65,6 +69,7 @@ DEVICES = {
 RESULT_FILES = re.compile(
     r"(?i)\.(json|html?|csv|tsv|zip|txt|md|pdf|py|ipynb|tmp)$|^(export|feedback)-"
 )
+LEAST_DIGITS = 4  # of an id within a longer name; shorter ones may be the number of a sheet
 MOST_FOLDER_BYTES = 120  # of a folder's name; file systems allow 255, and a path has more parts
 
 
@@ -75,10 +80,10 @@ class Student(NamedTuple):
     ----------
     id : str
         The id, as :func:`shown` writes it.
-    last_name, first_name, name, email, identifier, username : str
+    last_name, first_name, name, email, identifier, username, group : str
         Further columns; ``identifier`` is the platform's, such as Moodle's ``Participant 7``.
-    aliases : tuple of str
-        All cells of the student's row, as :func:`folded` writes them.
+    cells : tuple of str
+        All cells of the student's row.
     """
 
     id: str
@@ -88,7 +93,8 @@ class Student(NamedTuple):
     email: str = ""
     identifier: str = ""
     username: str = ""
-    aliases: tuple = ()
+    group: str = ""
+    cells: tuple = ()
 
     @property
     def full_name(self):
@@ -133,6 +139,24 @@ def folder_name(student):
     return f"{safe.lstrip('.-~')}~{mark}"
 
 
+class Match(NamedTuple):
+    """The students whom a text may mean.
+
+    Attributes
+    ----------
+    students : tuple of Student
+        One, or several if the name is not unique.
+    is_group : bool
+        Whether the text names all of them.
+    notes : tuple of str
+        A contradiction within the text.
+    """
+
+    students: tuple
+    is_group: bool = False
+    notes: tuple = ()
+
+
 class Roster:
     """The students of a class, found by id or by any other cell of their rows.
 
@@ -155,7 +179,12 @@ class Roster:
         self._spelled = _unique((variant_id(student.id), student) for student in self.students)
         self._folders = {folded(folder_name(student.id)): student for student in self.students}
         self._aliases = _unique(
-            (alias, student) for student in self.students for alias in student.aliases
+            (alias, student) for student in self.students for alias in _aliases(student)
+        )
+        self._numbers = _unique(
+            (number, student)
+            for student in self.students
+            for number in re.findall(r"\d+$", student.identifier)
         )
 
     def __len__(self):
@@ -201,6 +230,99 @@ class Roster:
                 return found
         return None
 
+    def with_number(self, number):
+        """Return the student with this number of a participant, or None.
+
+        Parameters
+        ----------
+        number : str
+            The platform's number, such as that of Moodle's ``Participant 7``.
+
+        Returns
+        -------
+        Student or None
+        """
+        return self._numbers.get(number) if number else None
+
+    def find(self, text):
+        """Return the students whose group, login or name stands in a text.
+
+        Parameters
+        ----------
+        text : str
+            Name of a file or folder, such as ``"Byron, Ada(ab12)"``.
+
+        Returns
+        -------
+        Match
+        """
+        exact = self.match(text)
+        if exact is not None:
+            return Match((exact,))
+        key = folded(text)
+        group = tuple(each for each in self.students if folded(each.group) == key)
+        if group and key:
+            return Match(group, is_group=True)
+        logins = self._with_login(key)
+        stated = {word for each in logins for word in re.findall(r"\w+", folded(each.id))}
+        named = [
+            each
+            for each in self._with_name(text)
+            if each not in logins or not set(name_key(each.full_name).split()) <= stated
+        ]
+        both = [each for each in logins if each in named]
+        if logins and named and not both:
+            note = f"{shown(text)!r} has the login of {logins[0].id}, and another name"
+            return Match(tuple(logins), len(logins) > 1, (note,))
+        if both:
+            return Match(tuple(both))
+        return Match(tuple(logins or named), len(logins) > 1)
+
+    def _with_login(self, key):
+        """Return the students whose id, login or address stands in a text between other signs."""
+        found = {}
+        for student in self.students:
+            for word in map(folded, (student.id, student.username, student.email)):
+                if len(word) < 2 or (word.isdecimal() and len(word) < LEAST_DIGITS):
+                    continue
+                at = re.search(rf"(?<![^\W_]){re.escape(word)}(?![^\W_])", key)
+                if at is not None:
+                    found[at.span()] = student
+        outer = [
+            (begin, end)
+            for begin, end in found
+            if not any(
+                (first, last) != (begin, end) and first <= begin and end <= last
+                for first, last in found
+            )
+        ]
+        return list(dict.fromkeys(found[span] for span in sorted(outer)))
+
+    def _with_name(self, text):
+        """Return the students most of whose names stand in a text, in any order."""
+        words = set(name_key(text).split())
+        squashed = _squashed(text)
+        best = 0
+        found = []
+        for student in self.students:
+            own = set(name_key(student.full_name).split())
+            orders = (student.last_name + student.first_name, student.full_name)
+            if own and _squashed(student.full_name) and squashed in map(_squashed, orders):
+                own = {squashed}
+            elif not own or not own <= words:
+                continue
+            if len(own) > best:
+                best = len(own)
+                found = []
+            if len(own) == best:
+                found.append(student)
+        return found
+
+
+def _squashed(text):
+    """Return the letters and digits of a name, as Canvas writes it."""
+    return name_key("".join(re.findall(r"\w", text)))
+
 
 def name_key(name):
     """Return a name without order, accents and punctuation, which differ between platforms.
@@ -219,7 +341,7 @@ def name_key(name):
     >>> name_key("Müller, Dora") == name_key("dora muller")
     True
     """
-    plain = unicodedata.normalize("NFKD", folded(name))
+    plain = unicodedata.normalize("NFKD", folded(name).casefold())
     words = re.findall(
         r"\w+", "".join(each for each in plain if not unicodedata.combining(each)).replace("'", "")
     )
@@ -295,14 +417,22 @@ def _student(row, place, fields, known):
         about["email"] = next((cell for cell in row[1:] if "@" in cell), "")
         about["name"] = " ".join(cell for cell in row[1:3] if "@" not in cell)
     student = Student(shown(cell), **about)
+    return student._replace(cells=tuple(row))
+
+
+def _aliases(student):
+    """Return all words by which a student is known, as :func:`folded` writes them."""
     words = [
-        *row,
+        *student.cells,
+        student.email,
         student.email.partition("@")[0],
+        student.username,
+        student.identifier,
         name_key(student.full_name),
         name_key(student.name),
+        *re.findall(r"\d+$", student.identifier),
     ]
-    words += re.findall(r"\d+$", student.identifier)
-    return student._replace(aliases=tuple({folded(word) for word in words if word}))
+    return {folded(word) for word in words if word}
 
 
 def _unique(pairs):

@@ -4,6 +4,7 @@ import numpy as np
 
 from ibpcl.classroom.assignments.assignment import Task
 from ibpcl.classroom.judging.comparing import as_tuple
+from ibpcl.classroom.judging.examples import cotangent_like
 from ibpcl.classroom.judging.referee import PROOF_MB, refutes
 from ibpcl.classroom.judging.running import bounds
 from ibpcl.verify import check_value
@@ -97,7 +98,7 @@ def judge_counterexample(task, verdict, case):
         verdict.state = "wrong"
         verdict.words = [f"{task.forward} cannot be evaluated there: {type(error).__name__}"]
         return
-    dout = np.ones(np.shape(out))
+    dout = cotangent_like(out, np.ones)
     forward = getattr(reference, task.forward)
     pulls = [getattr(reference, name) for name in (f"{task.forward}_vjp", task.exhibit)]
     reason = refutes([(forward, pull) for pull in pulls], inputs, dout)

@@ -114,7 +114,7 @@ def _gradient(case, task, verdict):
         out, cache = _reference(case, task.forward, *inputs.values())
         rng = variants.generator(variants.PUBLIC, "", task.id, "example", at)
         for words, make in (("an array of ones", np.ones), ("random numbers", rng.standard_normal)):
-            dout = _like(out, make)
+            dout = cotangent_like(out, make)
             right = as_tuple(_reference(case, task.function, dout, cache))
             came = as_tuple(
                 case.session.pull(task.function, task.forward, inputs.values(), dout)[0]
@@ -141,10 +141,27 @@ def _reference(case, function, *arguments):
         return getattr(case.reference, function)(*arguments)
 
 
-def _like(out, make):
-    """Return a cotangent: an array, or a tuple of them, of the shapes of an output."""
+def cotangent_like(out, make):
+    """Return a cotangent of the shapes of an output.
+
+    Parameters
+    ----------
+    out : ndarray, number or tuple of these
+        The output of a forward.
+    make : callable
+        ``make(shape)`` returns an array.
+
+    Returns
+    -------
+    ndarray, number or tuple of these
+
+    Examples
+    --------
+    >>> [part.shape for part in cotangent_like((np.zeros(3), np.zeros((2, 2))), np.ones)]
+    [(3,), (2, 2)]
+    """
     if isinstance(out, tuple):
-        return tuple(_like(part, make) for part in out)
+        return tuple(cotangent_like(part, make) for part in out)
     array = np.asarray(make(np.shape(out)))
     return array if array.ndim else array[()]
 

@@ -3,6 +3,7 @@
 import numpy as np
 
 from ibpcl.classroom.judging.comparing import FLOAT32_RTOL, HINTS, as_tuple, compare, worst_error
+from ibpcl.classroom.judging.examples import cotangent_like
 from ibpcl.classroom.judging.marking import UNNAMED, forward_share
 from ibpcl.classroom.judging.naming.naming_forwards import Seen
 from ibpcl.classroom.judging.own_parts import right_with_own_parts
@@ -187,8 +188,8 @@ def _at_extreme(task, case, inputs, rng):
     )
     expected, cache = _reference(case, task.function, *wide.values())
     own_truth = _own_truth(task, case)
-    dout = rng.standard_normal(np.shape(expected))
-    dout = dout.astype(np.float32) if single else dout
+    kind = np.float32 if single else np.float64
+    dout = cotangent_like(expected, lambda shape: rng.standard_normal(shape).astype(kind))
     names = [task.function, *(f"the gradient of {name}" for name in task.wrt)]
     truths = [
         expected,
@@ -313,6 +314,8 @@ def _typed(out, expected, rtol, single):
 
 
 def _double(value):
+    if isinstance(value, tuple):
+        return tuple(map(_double, value))
     small = isinstance(value, (np.ndarray, np.generic)) and value.dtype.kind == "f"
     return value.astype(np.float64) if small else value
 

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ibpcl.classroom.judging.comparing import is_real
 from ibpcl.classroom.judging.knowledge import Columns, gain, is_trivial, left_over, stacked
 from ibpcl.classroom.judging.naming.naming_forwards import Explanation, Seen, explain
 from ibpcl.classroom.judging.running.client import SubmissionError
@@ -209,7 +210,9 @@ def _moved(task, case, seen, names):
     except SubmissionError:
         return None
     truth = case.expected(task, inputs)
-    if np.shape(out) != np.shape(truth) or not np.all(np.isfinite(np.asarray(out, dtype=float))):
+    if not is_real(out) or np.shape(out) != np.shape(truth):
+        return None
+    if not np.all(np.isfinite(np.asarray(out, dtype=float))):
         return None
     return np.asarray(out, dtype=float), np.asarray(truth, dtype=float)
 

@@ -16,8 +16,10 @@ from collections import Counter
 from itertools import combinations
 from pathlib import Path
 
+from ibpcl.classroom.intake.collected import COLLECTED
+from ibpcl.classroom.intake.students import folder_name
 from ibpcl.classroom.judging.normalizing import normalized
-from ibpcl.storage import read_text
+from ibpcl.storage import read_json, read_text
 
 PRIMITIVES = Path(__file__).parents[2] / "primitives"
 LENGTH = 12  # words in a fingerprint: shorter ones recur by chance
@@ -194,6 +196,13 @@ def sources(folder):
     Returns
     -------
     dict of str to str
-        Student to Python text.
+        Student to Python text; of a group, the first member.
     """
-    return {path.parent.name: read_text(path) for path in sorted(folder.glob("*/handin.py"))}
+    table = read_json(folder / COLLECTED) if (folder / COLLECTED).exists() else {}
+    groups = [each.get("group", ()) for each in table.get("students", ())]
+    others = {folder_name(student) for group in groups for student in group[1:]}
+    return {
+        path.parent.name: read_text(path)
+        for path in sorted(folder.glob("*/handin.py"))
+        if path.parent.name not in others
+    }

@@ -129,8 +129,16 @@ def test_each_student_has_a_folder_of_their_own():
 
 
 def test_students_are_found_by_whatever_their_row_says():
-    ada = Student("ada", "Byron", "Ada", aliases=("ada", "ada byron", "1000"))
-    other = Student("ben", "Byron", "Ben", aliases=("ben", "1000"))
+    ada = Student("ada", "Byron", "Ada", cells=("ada", "1000"))
+    other = Student("ben", "Byron", "Ben", cells=("ben", "1000"))
     roster = Roster([ada, other])
     assert roster.match("ADA") is ada and roster.match("", "Byron, Ada") is ada
     assert roster.match("1000") is None and roster.match("eve") is None
+
+
+def test_ids_that_differ_in_a_sharp_s_are_two_students(tmp_path):
+    (tmp_path / "class.csv").write_text("id,name\nweiß,Jo Weiß\nweiss,Al Weiss\n")
+    roster, notes = read_students(tmp_path / "class.csv")
+    assert [each.id for each in roster.students] == ["weiß", "weiss"] and not notes
+    assert roster.find("Weiss, Jo").students == (roster.students[0],)
+    assert folder_name("weiß") != folder_name("weiss")

@@ -420,4 +420,4 @@ def test_a_file_that_somebody_adds_by_hand_is_read(assignment, tmp_path):
 def test_platforms_are_guessed_only_from_most_of_the_names(tmp_path):
     for name in ("ada.py", "ben.py", "x_1_2_y.py"):
         (tmp_path / name).write_text("")
-    assert platforms.guess(list(tmp_path.iterdir())) == "folder"
+    assert platforms.separated(tmp_path).platform == "folder"

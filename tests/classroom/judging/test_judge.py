@@ -238,8 +238,9 @@ def test_a_hand_in_that_waits_too_long_is_not_judged_yet(monkeypatch):
     assert result.reason.startswith(AGAIN) and "1a" in result.reason
 
 
-def test_a_hand_in_that_is_not_judged_yet_is_judged_by_the_next_run(monkeypatch, tmp_path):
-    reasons = [f"{AGAIN}: the machine is busy", "", ""]
+def test_what_waits_is_judged_once_more_at_the_end_and_again_by_the_next_run(monkeypatch, tmp_path):
+    busy = f"{AGAIN}: the machine is busy"
+    reasons = [busy, busy, "", ""]
     (tmp_path / "hand-ins").mkdir()
     (tmp_path / "hand-ins" / "ada.py").write_text(first().source())
 

@@ -17,6 +17,10 @@ class ReadingError(Exception):
     """A request that was not answered: it took too long, or too much memory."""
 
 
+class Waiting(ReadingError):
+    """A request that was not answered in wall-clock time, since the machine is busy."""
+
+
 class Reader:
     """A process that reads hand-ins.
 
@@ -68,9 +72,8 @@ class Reader:
         except worker.Ended as error:
             self.child = None
             if error.cause == "waiting":
-                words = f"it was not read within {seconds:.0f} s: run the same command again"
-            else:
-                words = "it takes too long to read, or too much memory"
+                raise Waiting(f"it was not read within {seconds:.0f} s") from None
+            words = "it takes too long to read, or too much memory"
             raise ReadingError(words) from None
         except BaseException:  # an interrupt, after which the worker is closed
             self.close()
@@ -101,11 +104,15 @@ def ask(**request):
     Raises
     ------
     ReadingError
-        If the process does not answer.
+        If the process does not answer, also if asked twice because the machine was busy.
     """
     if os.getpid() not in _readers:
         # after a fork, the reader belongs to the parent
         _readers.clear()
         _readers[os.getpid()] = Reader()
         atexit.register(_readers[os.getpid()].close)
-    return _readers[os.getpid()].ask(**request)
+    reader = _readers[os.getpid()]
+    try:
+        return reader.ask(**request)
+    except Waiting:
+        return reader.ask(**request)

@@ -1,5 +1,7 @@
 """The program that reads hand-ins, in a process with limits on time and memory."""
 
+import os
+import time
 from pathlib import Path
 
 from ibpcl.classroom.intake.reading import archives, candidates, inspection
@@ -55,7 +57,16 @@ class Program:
                 )
                 place.parent.mkdir(parents=True, exist_ok=True)
                 place.write_bytes(piece)
+                os.utime(place, (_seconds(member.time),) * 2)
                 left -= len(piece)
             except (archives.Damaged, OSError, ValueError) as error:
                 ignored.append([member.name, str(error)])
         return {"ignored": ignored}
+
+
+def _seconds(moment):
+    """Return the time of a file in the platform's zip; 0 if its clock is unset."""
+    try:
+        return time.mktime((*moment, 0, 0, -1)) if moment[0] > 1980 else 0.0
+    except (ValueError, OverflowError):
+        return 0.0

@@ -20,6 +20,7 @@ from ibpcl.sandbox.limits import end_with
 MEMORY_MB = 3072  # of a judge; the box of a hand-in has its own, lower limit
 TICK = 1.0  # seconds between two looks at the clock
 STARTING = 60.0  # seconds for a process to start
+TOO_LONG = "judging it takes too long"  # wall-clock time, which depends on the machine
 BEGUN = "begun"  # a helper's message that it has received an item
 
 
@@ -156,7 +157,7 @@ def _replaced(helper, function):
 
 def _reason(helper):
     if time.monotonic() > helper.until:
-        return "judging it takes too long"
+        return TOO_LONG
     return (
         f"the process of the judge ended (exit code {helper.process.exitcode}): too little memory?"
     )
