@@ -1,4 +1,4 @@
-"""Assignments with a judge that explains its verdicts: hand out stubs, grade hand-ins in a box,
+"""Assignments with a judge that explains its verdicts: hand out stubs, grade hand-ins in a sandbox,
 export points.
 
 The command is ``ibpcl class``.  Students check their own file with :func:`check_file`.
@@ -61,7 +61,7 @@ def check_file(path, assignment=None):
             f"class: {path}: FORM is {form[:60]!r}; {chosen.name} has {', '.join(chosen.forms)}"
         )
     try:
-        box = boxes.choose("auto", client.probe)
+        sandbox = boxes.choose("auto", client.probe)
     except UserError:
-        box = "none"  # acceptable for your own file on your own machine
-    return printable_result(judge(chosen, read, box, form=form, public_only=True))
+        sandbox = "none"  # acceptable for your own file on your own machine
+    return printable_result(judge(chosen, read, sandbox, form=form, public_only=True))

@@ -34,8 +34,8 @@ class Plan:
     ----------
     folder : str
         Folder of the assignment.
-    box : str
-        Name of the box that hand-ins run in.
+    sandbox : str
+        Name of the sandbox that hand-ins run in.
     key : bytes
         The course key.
     mark : str
@@ -47,7 +47,7 @@ class Plan:
     """
 
     folder: str
-    box: str
+    sandbox: str
     key: bytes
     mark: str
     out: Path
@@ -58,7 +58,7 @@ def grade(
     assignment,
     submissions,
     out,
-    box,
+    sandbox,
     key=variants.PUBLIC,
     level="kind",
     jobs=None,
@@ -71,9 +71,9 @@ def grade(
 ):
     """Grade every hand-in of a folder and write results, feedback pages and ``collection.json``.
 
-    An earlier result for the same text, assignment, key, box and level is reused.  A hand-in that
-    cannot be read or judged is "not graded", with a reason; the others are graded nevertheless.
-    One that runs out of wall-clock time is judged once more after all others.
+    An earlier result for the same text, assignment, key, sandbox and level is reused.  A hand-in
+    that cannot be read or judged is "not graded", with a reason; the others are graded
+    nevertheless.  One that runs out of wall-clock time is judged once more after all others.
 
     Parameters
     ----------
@@ -83,8 +83,8 @@ def grade(
         Folder or zip with the hand-ins.
     out : path-like
         Folder for the results, outside ``submissions``.
-    box : str
-        Name of the box that hand-ins run in, one of :data:`ibpcl.sandbox.boxes.NAMES`.
+    sandbox : str
+        Name of the sandbox that hand-ins run in, one of :data:`ibpcl.sandbox.boxes.NAMES`.
     key : bytes
         The course key, which decides forms and inputs.
     level : {"none", "kind", "line", "full"}
@@ -126,7 +126,7 @@ def grade(
         "digest": digest(assignment),
         "key": variants.fingerprint(key),
         "level": level,
-        "box": box,
+        "sandbox": sandbox,
         "folder": str(assignment.folder),
     }
     before = (
@@ -139,7 +139,7 @@ def grade(
     write_json(out / SETTINGS, settings)
     write_json(out / COLLECTION, collection.to_dict())
     mark = hashlib.sha256(repr(sorted(settings.items())).encode()).hexdigest()[:16]
-    plan = Plan(str(assignment.folder), box, key, mark, out, level)
+    plan = Plan(str(assignment.folder), sandbox, key, mark, out, level)
     results = {}
     todo = []
     for collected in collection.found:
@@ -168,30 +168,6 @@ def grade(
                 show(done, len(collection.found), result)
         todo = again
     return [results[collected.student] for collected in collection.found]
-
-
-def collect(folder, **options):
-    """Return the file that counts of each student.
-
-    Parameters
-    ----------
-    folder : path-like
-        Folder or zip with the hand-ins.
-    **options
-        Further arguments of :func:`ibpcl.classroom.intake.collecting.collect`.
-
-    Returns
-    -------
-    dict of str to pathlib.Path
-        Student id to file; if nothing can be graded, the student's file or folder.
-    """
-    hand_ins = collecting.collect(folder, **options).found
-    return {
-        each.student: each.attempts[-1].submission.path
-        if each.attempts
-        else Path(folder, each.origin)
-        for each in hand_ins
-    }
 
 
 def not_among(out):
@@ -263,7 +239,11 @@ def _one(job, plan):
     for each in chosen:
         submissions.remember(each.submission)
         result = judge(
-            assignment, each.submission, plan.box, plan.key, locate=plan.level in ("line", "full")
+            assignment,
+            each.submission,
+            plan.sandbox,
+            plan.key,
+            locate=plan.level in ("line", "full"),
         )
         result.student = collected.student  # of a group, whose work is judged as its author's
         result.settings = plan.mark

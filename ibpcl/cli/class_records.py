@@ -151,7 +151,7 @@ def run_report(options, folder=None):
     if options.json:
         _print_json(
             {
-                "sandbox": found.settings["box"],
+                "sandbox": found.settings.get("sandbox", ""),
                 "page": str(folder / "class.html"),
                 "csv": str(folder / "class.csv"),
                 "by_hand": str(by_hand),
@@ -175,7 +175,8 @@ def _summary(found, graded, pairs, by_hand, derivations):
         if graded
         else ""
     )
-    print(f"{len(graded)} of {len(found.results)} graded{mean}; sandbox: {found.settings['box']}")
+    sandbox = found.settings.get("sandbox", "")
+    print(f"{len(graded)} of {len(found.results)} graded{mean}; sandbox: {sandbox}")
     for result in found.results:
         if result.status != "graded":
             print(f"  {result.student}: not graded: {plain_reason(result.reason)}")

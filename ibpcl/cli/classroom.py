@@ -333,7 +333,7 @@ def run_check(options):
         if result.status == "graded"
         else []
     )
-    if result.box == "none" and result.status == "graded":
+    if result.sandbox == "none" and result.status == "graded":
         print(
             "ibpcl: no sandbox works on this machine, so your file ran without one",
             file=sys.stderr,
@@ -408,10 +408,10 @@ def run_selftest(options):
     from ibpcl.classroom.authoring import selftest
 
     assignment = _assignment(options)
-    box = _choose(options)
+    sandbox = _choose(options)
     outcomes = []
     with _bar(len(selftest.cases(assignment))) as bar:
-        for outcome in selftest.run(assignment, box):
+        for outcome in selftest.run(assignment, sandbox):
             outcomes.append(outcome)
             if not options.json:
                 bar.write(
@@ -428,14 +428,14 @@ def run_selftest(options):
             {
                 "assignment": assignment.name,
                 "ok": ok,
-                "sandbox": box,
+                "sandbox": sandbox,
                 "hand_ins": list(map(asdict, outcomes)),
             }
         )
     else:
         print(
             f"{assignment.name}: {'ok' if ok else 'WRONG'}; {sum(named)} of {len(named)} planted "
-            f"mistakes identified; sandbox: {box}"
+            f"mistakes identified; sandbox: {sandbox}"
         )
     return 0 if ok else 1
 
@@ -457,7 +457,7 @@ def run_grade(options):
     from ibpcl.storage import read_json
 
     assignment = _assignment(options)
-    box = _choose(options)
+    sandbox = _choose(options)
     key = _read_key(options)
     if not options.key:
         print(
@@ -475,7 +475,7 @@ def run_grade(options):
             assignment,
             options.submissions,
             options.out,
-            box,
+            sandbox,
             key,
             options.hints,
             options.jobs,
@@ -549,12 +549,12 @@ def _choose(options):
     from ibpcl.classroom.judging.running import client
     from ibpcl.sandbox import boxes
 
-    box = boxes.choose(options.sandbox, client.probe)
-    if box == "none":
+    sandbox = boxes.choose(options.sandbox, client.probe)
+    if sandbox == "none":
         print(f"ibpcl: no sandbox: {boxes.RISK}", file=sys.stderr)
-    if box == "landlock":
+    if sandbox == "landlock":
         print(f"ibpcl: {boxes.VISIBLE}", file=sys.stderr)
-    return box
+    return sandbox
 
 
 @contextlib.contextmanager

@@ -3,7 +3,7 @@
 import pytest
 
 from ibpcl.classroom.assignments.assignment import find
-from ibpcl.classroom.authoring.selftest import hand_in
+from ibpcl.classroom.authoring.selftest import submission_of
 from ibpcl.classroom.judging.judge import judge
 from ibpcl.classroom.judging.running import client
 
@@ -26,7 +26,12 @@ def judged(source, assignment=None, box=BOX, key=KEY, form="base", **options):
     """Return the result of a text."""
     assignment = assignment or first()
     return judge(
-        assignment, hand_in(assignment, source), box, key, form, **{"figures": False, **options}
+        assignment,
+        submission_of(assignment, source),
+        box,
+        key,
+        form,
+        **{"figures": False, **options},
     )
 
 

@@ -32,7 +32,7 @@ $python -m venv /autograder/venv
 chmod -R go-rwx /autograder/source
 """
 RUN = """#!/usr/bin/env bash
-# Runs for every hand-in.  The judge runs as root; the hand-in runs in a box without access to
+# Runs for every hand-in.  The judge runs as root; the hand-in runs in a sandbox without access to
 # this folder.
 exec /autograder/venv/bin/python /autograder/source/run.py /autograder
 """
@@ -78,11 +78,11 @@ def graded(root):
     student = str(user.get("email") or user["id"])
     assignment = find(str(SOURCE / "ibpcl" / "classroom" / "assignments" / settings["assignment"]))
     key = bytes.fromhex(settings["key"]) if settings["key"] else variants.PUBLIC
-    box = boxes.choose(settings["sandbox"], client.probe)
+    sandbox = boxes.choose(settings["sandbox"], client.probe)
     names = (user.get("name"), student.split("@")[0])
-    found = collecting.hand_in(root / "submission", assignment, student, key, names)
+    found = collecting.submission_of(root / "submission", assignment, student, key, names)
     locate = settings["level"] in ("line", "full")
-    result = judge(assignment, found, box, key, figures=False, locate=locate)
+    result = judge(assignment, found, sandbox, key, figures=False, locate=locate)
     return exports.gradescope(result, assignment, settings["level"])
 
 

@@ -90,15 +90,15 @@ def cases(assignment):
     ]
 
 
-def run(assignment, box, jobs=None):
+def run(assignment, sandbox, jobs=None):
     """Run the checks of an assignment.
 
     Parameters
     ----------
     assignment : Assignment
         The assignment.
-    box : str
-        Name of the box that hand-ins run in.
+    sandbox : str
+        Name of the sandbox that hand-ins run in.
     jobs : int, optional
         Number of processes; by default the number of processors.
 
@@ -108,11 +108,11 @@ def run(assignment, box, jobs=None):
         The outcome of each check, in the order of :func:`cases`.
     """
     yield from parallel.over(
-        partial(outcome, folder=str(assignment.folder), box=box), cases(assignment), jobs
+        partial(outcome, folder=str(assignment.folder), sandbox=sandbox), cases(assignment), jobs
     )
 
 
-def outcome(case, folder, box):
+def outcome(case, folder, sandbox):
     """Run one check.
 
     Parameters
@@ -121,8 +121,8 @@ def outcome(case, folder, box):
         One of :func:`cases`.
     folder : str
         Folder of the assignment.
-    box : str
-        Name of the box that hand-ins run in.
+    sandbox : str
+        Name of the sandbox that hand-ins run in.
 
     Returns
     -------
@@ -139,16 +139,16 @@ def outcome(case, folder, box):
     if what == "mistake":
         mistake = mistakes(assignment)[which]
         return (
-            _exhibited(assignment, mistake, box)
+            _exhibited(assignment, mistake, sandbox)
             if "function" in mistake
-            else _planted(assignment, mistake, box, full)
+            else _planted(assignment, mistake, sandbox, full)
         )
     text = (
         blank(assignment, which, STUDENT, KEY)
         if what == "stub"
         else solution(assignment, which, KEY)
     )
-    result = judge(assignment, hand_in(assignment, text), box, KEY, which, figures=False)
+    result = judge(assignment, submission_of(assignment, text), sandbox, KEY, which, figures=False)
     return Outcome(
         f"{what}, {which}", result.score == (0 if what == "stub" else full), _earned(result)
     )
@@ -226,7 +226,7 @@ def planted(assignment, mistake):
     return source.replace(mistake["replace"], mistake["by"])
 
 
-def hand_in(assignment, source, student=STUDENT):
+def submission_of(assignment, source, student=STUDENT):
     """Return a text as a hand-in.
 
     Parameters
@@ -251,10 +251,15 @@ def hand_in(assignment, source, student=STUDENT):
     )
 
 
-def _planted(assignment, mistake, box, full):
+def _planted(assignment, mistake, sandbox, full):
     form = mistake.get("form", "base")
     result = judge(
-        assignment, hand_in(assignment, planted(assignment, mistake)), box, KEY, form, figures=False
+        assignment,
+        submission_of(assignment, planted(assignment, mistake)),
+        sandbox,
+        KEY,
+        form,
+        figures=False,
     )
     kinds = {
         part.kind
@@ -278,13 +283,13 @@ def _planted(assignment, mistake, box, full):
     )
 
 
-def _exhibited(assignment, mistake, box):
+def _exhibited(assignment, mistake, sandbox):
     """Judge one planted pair of the bank as an ordinary gradient."""
     task = referee.gradient_task(referee.tasks_of(assignment)[0], mistake)
     text, _ = referee.exhibits(assignment, {task.id: mistake})
-    submission = hand_in(assignment, text)
+    submission = submission_of(assignment, text)
     verdict = Verdict.of(task)
-    session = Session(submission, assignment, box)
+    session = Session(submission, assignment, sandbox)
     try:
         judge_gradient(task, verdict, Case(assignment, submission, KEY, "base", session, False))
     finally:

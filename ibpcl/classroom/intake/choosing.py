@@ -20,7 +20,7 @@ OLD = re.compile(
 )
 NUMBERED = re.compile(r"(?i)(?:attempt|versuch|submission|abgabe|version|upload|try|v)[\W_]*(\d+)")
 VERSION = re.compile(r"(?:\s*\((\d+)\)|[-_ ]v?(\d+))$")
-SUFFIXES = re.compile(r"(?i)(\.(py|ipynb|zip|txt|json))+$")
+SUFFIXES = re.compile(r"(?i)\.(py|ipynb|zip)(\.txt|\.json)?$")
 AT_ONCE = 60.0  # seconds between the times of files that were unpacked or cloned together
 
 

@@ -255,25 +255,25 @@ def collect(path, assignment=None, key=variants.PUBLIC, platform=None, roster=No
         reads = [read for unit in download.units for read in _read(unit, assignment, roster)]
     evidence = [Evidence.of(read.unit, read.said, roster) for read in reads]
     identities = Deciding(evidence, roster, assignment, key).identities()
-    hand_ins = _by_student(reads, identities, assignment)
+    submissions = _by_student(reads, identities, assignment)
     if assignment is not None and not any_form:
-        refuse_contradiction(hand_ins, assignment, key)
-    ids = {folded(each.student) for each in hand_ins}
+        refuse_contradiction(submissions, assignment, key)
+    ids = {folded(each.student) for each in submissions}
     missing = [student for student in roster.students if folded(student.id) not in ids]
     unknown = [
-        each.student for each in hand_ins if len(roster) and roster.get(each.student) is None
+        each.student for each in submissions if len(roster) and roster.get(each.student) is None
     ]
     return Collection(
         download.platform,
-        hand_ins,
+        submissions,
         [*map(tuple, left_out), *download.ignored],
         missing,
         unknown,
-        _problems(hand_ins, missing, roster),
+        _problems(submissions, missing, roster),
     )
 
 
-def _problems(hand_ins, missing, roster):
+def _problems(submissions, missing, roster):
     """Return the signs that a download was not read as a class, the gravest first."""
     problems = []
     if len(roster) > 1 and 2 * len(missing) > len(roster):
@@ -282,7 +282,7 @@ def _problems(hand_ins, missing, roster):
         problems.append(
             f"{len(missing)} of {len(roster)} students of the class list are missing: {names}{more}"
         )
-    for each in hand_ins:
+    for each in submissions:
         if len(each.people) > 1 and not each.group:
             names = ", ".join(sorted(each.people)[:MOST_NAMED])
             problems.append(
@@ -291,7 +291,7 @@ def _problems(hand_ins, missing, roster):
     return problems
 
 
-def hand_in(folder, assignment, student, key=variants.PUBLIC, words=()):
+def submission_of(folder, assignment, student, key=variants.PUBLIC, words=()):
     """Return the one hand-in in a student's folder: the last attempt that can be graded.
 
     Parameters

@@ -135,7 +135,8 @@ class Deciding:
         """Keep one of several participants whom the class list takes for the same student."""
         same = defaultdict(list)
         for at, identity in enumerate(found):
-            if identity is not None and self.evidence[at].unit.number:
+            unit = self.evidence[at].unit
+            if identity is not None and unit.number and not (unit.logins or unit.members):
                 same[identity.students].append(at)
         for students, places in same.items():
             best = self._best(students[0], places)

@@ -4,7 +4,6 @@ The functions of a submission run in a sandbox, which has no right answers.  The
 them for values and compares these with the reference.
 """
 
-from ibpcl.classroom.judging.judge import judge
 from ibpcl.classroom.judging.verdict import Part, Result, Verdict
 
-__all__ = ["Part", "Result", "Verdict", "judge"]
+__all__ = ["Part", "Result", "Verdict"]

@@ -1,7 +1,7 @@
 """The judge for gradient functions, which are checked with :func:`ibpcl.verify.check` over a pipe.
 
 The reference's forward is differentiated: it runs in this process, and is fast and trusted.  Only
-the gradient under test, and the forward that makes its cache, run in the box.
+the gradient under test, and the forward that makes its cache, run in the sandbox.
 """
 
 import re

@@ -53,7 +53,7 @@ class Case:
     form : str
         Name of the form that the hand-in is judged in.
     session : Session
-        Calls the functions of the hand-in in its box.
+        Calls the functions of the hand-in in its sandbox.
     figures : bool
         Whether the figures of public gradients are drawn.
 
@@ -181,7 +181,7 @@ class Case:
 def judge(
     assignment,
     submission,
-    box,
+    sandbox,
     key=variants.PUBLIC,
     form=None,
     public_only=False,
@@ -196,8 +196,8 @@ def judge(
         The assignment.
     submission : Submission
         The hand-in.
-    box : str
-        Name of the box that the hand-in runs in, one of :data:`ibpcl.sandbox.boxes.NAMES`.
+    sandbox : str
+        Name of the sandbox that the hand-in runs in, one of :data:`ibpcl.sandbox.boxes.NAMES`.
     key : bytes
         The course key, which decides the form and the inputs.
     form : str, optional
@@ -221,18 +221,18 @@ def judge(
     :data:`ibpcl.classroom.judging.running.bounds.JUDGE_MB`.
     """
     with bounds.memory(bounds.JUDGE_MB):
-        return _judge(assignment, submission, box, key, form, public_only, figures, locate)
+        return _judge(assignment, submission, sandbox, key, form, public_only, figures, locate)
 
 
-def _judge(assignment, submission, box, key, form, public_only, figures, locate):
+def _judge(assignment, submission, sandbox, key, form, public_only, figures, locate):
     start = time.monotonic()
     form = form or variants.form_of(assignment, key, submission.student)
-    result = Result(assignment.name, submission.student, form, submission.sha256, box=box)
+    result = Result(assignment.name, submission.student, form, submission.sha256, sandbox=sandbox)
     refusal = submissions.refuse(submission.source, assignment.imports)
     if refusal is not None:
         place = submission.place(refusal.line) if refusal.line else submission.file
         return _not_graded(result, f"{place} {refusal.words}", start)
-    session = Session(submission, assignment, box)
+    session = Session(submission, assignment, sandbox)
     case = Case(assignment, submission, key, form, session, figures)
     try:
         tasks = [

@@ -88,7 +88,7 @@ class Verdict:
     hints : list of str
         Hints of the task, from a vague one to one that nearly solves it.
     lines : list of str
-        Sentences that name the lines of mistakes; from inside the box, so never worth points.
+        Sentences that name the lines of mistakes; from inside the sandbox, so never worth points.
     figures : list of str
         SVG figures, with a heading above those of each input.
     seconds : float
@@ -163,8 +163,8 @@ class Result:
         Flags for the teacher, which do not change the points.
     seconds : float
         Duration of judging.
-    box : str
-        Name of the box that the hand-in ran in.
+    sandbox : str
+        Name of the sandbox that the hand-in ran in.
     settings : str
         Hash of the settings of grading.
     notes : list of str
@@ -194,7 +194,7 @@ class Result:
     verdicts: list = field(default_factory=list)
     flags: list = field(default_factory=list)
     seconds: float = 0.0
-    box: str = ""
+    sandbox: str = ""
     settings: str = ""
     notes: list = field(default_factory=list)
     attempts: list = field(default_factory=list)

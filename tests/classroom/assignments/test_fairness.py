@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from ibpcl.classroom.assignments.assignment import find, names
-from ibpcl.classroom.authoring.selftest import hand_in
+from ibpcl.classroom.authoring.selftest import submission_of
 from ibpcl.classroom.judging.forwards import judge_extremes
 from ibpcl.classroom.judging.judge import Case
 from ibpcl.classroom.judging.verdict import Verdict
@@ -43,7 +43,7 @@ def test_the_reference_is_right_at_the_extremes_of_every_student(name, form):
     session = Direct(assignment.reference(form))
     for task in assignment.tasks:
         for number in range(STUDENTS if task.kind == "extremes" else 0):
-            submission = hand_in(assignment, "", f"student {number}")
+            submission = submission_of(assignment, "", f"student {number}")
             verdict = Verdict.of(task)
             judge_extremes(
                 task, verdict, Case(assignment, submission, b"a key", form, session, False)

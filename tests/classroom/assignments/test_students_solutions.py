@@ -10,7 +10,7 @@ import pytest
 from classroom_common import BOX, needs_box
 
 from ibpcl.classroom.assignments.assignment import find
-from ibpcl.classroom.authoring.selftest import hand_in
+from ibpcl.classroom.authoring.selftest import submission_of
 from ibpcl.classroom.authoring.stubs import stub
 from ibpcl.classroom.judging import similarity
 from ibpcl.classroom.judging.judge import judge
@@ -28,7 +28,7 @@ def judged(job):
     )
     return judge(
         assignment,
-        hand_in(assignment, text + "\n\n" + path.read_text()),
+        submission_of(assignment, text + "\n\n" + path.read_text()),
         BOX,
         key,
         form,
@@ -56,11 +56,11 @@ def test_who_works_alone_is_not_taken_for_a_copyist():
     for path in SOLUTIONS:
         number, form = path.stem.split("_", 1)
         assignment = find(number)
-        hand_ins = {"alone": path.read_text(), "copied": assignment.source(form)}
-        assert [name for name, _, _ in similarity.copied(hand_ins, assignment)] == ["copied"], (
+        submissions = {"alone": path.read_text(), "copied": assignment.source(form)}
+        assert [name for name, _, _ in similarity.copied(submissions, assignment)] == ["copied"], (
             path.stem
         )
-        assert not similarity.pairs(hand_ins), path.stem
+        assert not similarity.pairs(submissions), path.stem
 
 
 @needs_box

@@ -27,7 +27,7 @@ def graded(tmp_path):
         {
             "assignment": assignment.name,
             "level": "kind",
-            "box": "none",
+            "sandbox": "none",
             "folder": str(assignment.folder),
         },
     )

@@ -291,3 +291,14 @@ def test_one_time_for_all_files_is_that_of_unpacking_and_says_nothing(tmp_path):
     assert set(handed_in(read(tmp_path)).values()) == {""}
     os.utime(tmp_path / "cy.py", (1.7e9 + 3600,) * 2)
     assert set(handed_in(read(tmp_path)).values()) == {"2023-11-14"}
+
+
+def test_two_submissions_with_one_login_are_attempts_of_one_student(tmp_path):
+    for number in (7, 8):
+        put(tmp_path / f"submission_{number}" / "hw.py", right("ada") + f"# {number}\n")
+    put(
+        tmp_path / "submission_metadata.yml",
+        "".join(f"submission_{n}:\n  :submitters:\n  - :sid: ada\n" for n in (7, 8)),
+    )
+    (found,) = read(tmp_path, CLASS).found
+    assert (found.student, len(found.attempts)) == ("ada", 2)

@@ -15,7 +15,7 @@ import numpy as np
 
 from ibpcl.classroom.assignments import variants
 from ibpcl.classroom.assignments.assignment import find
-from ibpcl.classroom.authoring.selftest import hand_in
+from ibpcl.classroom.authoring.selftest import submission_of
 from ibpcl.classroom.authoring.stubs import stub
 from ibpcl.classroom.feedback.student_page import feedback, lines
 from ibpcl.classroom.judging import similarity
@@ -86,7 +86,7 @@ def attempt(job):
         base = stub(assignment, form) if head["base"] == "stub" else assignment.source(form)
         source = base + "\n\n" + text
         start = time.monotonic()
-        result = judge(assignment, hand_in(assignment, source), box, KEY, form, figures=False)
+        result = judge(assignment, submission_of(assignment, source), box, KEY, form, figures=False)
         seconds = time.monotonic() - start
         connected = _knocked(server)
     page = feedback(result, assignment, "full")

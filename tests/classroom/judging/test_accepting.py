@@ -18,7 +18,7 @@ import pytest
 from classroom_common import BOX, KEY, first, judged, needs_box
 
 from ibpcl.classroom import check_file, grading
-from ibpcl.classroom.authoring.selftest import hand_in
+from ibpcl.classroom.authoring.selftest import submission_of
 from ibpcl.classroom.intake import submission as submissions
 from ibpcl.classroom.intake.reading.notebooks import source_of
 from ibpcl.classroom.intake.submission import Submission
@@ -175,7 +175,7 @@ def test_a_long_derivation_is_not_cut():
 def test_a_function_under_another_name_is_a_hint():
     result = judged(HEAD + first().source().replace("def kl_vjp", "def klvjp"))
     assert any("klvjp" in note and "kl_vjp" in note for note in result.notes)
-    inside = hand_in(
+    inside = submission_of(
         first(), HEAD + "class Solution:\n    def kl_vjp(self, dkl, cache):\n        return dkl\n"
     )
     assert any(

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from classroom_common import first, judged, needs_box, verdict
 
-from ibpcl.classroom.authoring.selftest import hand_in
+from ibpcl.classroom.authoring.selftest import submission_of
 from ibpcl.classroom.judging import independence
 from ibpcl.classroom.judging.running.client import SubmissionError
 from ibpcl.classroom.judging.running.session import Session
@@ -45,7 +45,7 @@ def proved(text):
     the box.
     """
     assignment = first()
-    session = Session(hand_in(assignment, text), assignment, "none")
+    session = Session(submission_of(assignment, text), assignment, "none")
     try:
         return session.plain(
             "kl_by_quadrature", (np.ones((2, 1)), np.ones((2, 1)), np.ones(1), 1.0), ("kl",)

@@ -1,13 +1,16 @@
 """Points are for knowledge: guesses earn nothing, and one misconception costs its own task."""
 
 from itertools import product
+from types import SimpleNamespace
 
 import guessing
 import misconceptions
+import numpy as np
 import pytest
 from classroom_common import judged, needs_box
 
 from ibpcl.classroom.assignments.assignment import find, names
+from ibpcl.classroom.judging.naming.naming_gradients import trivial_truths
 from ibpcl.classroom.judging.running import parallel
 
 MOST_FOR_A_GUESS = 3  # of 90
@@ -93,3 +96,64 @@ def test_a_misconception_costs_its_own_task_and_is_not_misnamed():
 @pytest.mark.slow
 def test_all_misconceptions():
     refuse_unfair(verdicts_on(misconceptions.EVERY))
+
+
+WRONG_MOMENTS = """
+import numpy as np
+
+def masked_moments(mu, log_sigma, bias_mu, bias_log_sigma, mask):
+    s = mask * np.exp(log_sigma)
+    bs = np.exp(bias_log_sigma)  # the bias of a dead unit counts, too
+    return (mask * mu, s, bias_mu * 1.0, bs), (mask, s, bs)
+
+
+def masked_moments_vjp(dout, cache):
+    mask, s, bs = cache
+    dm, ds, dbm, dbs = dout
+    return dm * mask, ds * s, dbm, dbs * bs
+"""
+
+
+class TwoOutputs:
+    """Forwards with two outputs, one of them with a gradient that shapes suggest."""
+
+    @staticmethod
+    def plain(x, y):
+        return (x + y, np.sum(x) - y[0]), None
+
+    @staticmethod
+    def plain_vjp(dout, cache):
+        return dout[0] + dout[1], dout[0] - dout[1] * (np.arange(4) == 0)
+
+    @staticmethod
+    def deep(x, y):
+        return (x + y, np.sum(np.sin(x) * y**2)), (x, y)
+
+    @staticmethod
+    def deep_vjp(dout, cache):
+        x, y = cache
+        return dout[0] + dout[1] * np.cos(x) * y**2, dout[0] + dout[1] * 2 * y * np.sin(x)
+
+
+@pytest.mark.parametrize(("function", "expected"), [("plain", {"x"}), ("deep", set())])
+def test_a_gradient_of_several_outputs_is_trivial_if_it_is_for_each(function, expected):
+    task = SimpleNamespace(forward=function, function=f"{function}_vjp", wrt=("x", "y"))
+    case = SimpleNamespace(
+        reference=TwoOutputs,
+        rng=lambda task, words, at: np.random.default_rng(at),
+        inputs=lambda task, size, at: dict(
+            zip("xy", np.random.default_rng([9, int(at[8:])]).normal(size=(2, 4)), strict=True)
+        ),
+    )
+    found = set(trivial_truths(task, case, ("x", "y")))
+    assert expected <= found <= (expected | {"y"} if expected else set())
+
+
+@needs_box
+def test_a_wrong_forward_with_several_outputs_is_judged():
+    assignment = find("chapter_08")
+    task = next(each for each in assignment.tasks if each.function == "masked_moments")
+    source = assignment.source() + WRONG_MOMENTS
+    result = judged(source, assignment, public_only=True)
+    (verdict,) = (each for each in result.verdicts if each.task == task.id)
+    assert result.status == "graded" and verdict.state in ("wrong", "partial")

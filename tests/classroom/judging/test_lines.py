@@ -141,7 +141,7 @@ if _verify is not None:
     ],
 )
 def test_what_is_no_answer_is_passed_over(found):
-    assert places.places(found, first().task("1b"), selftest.hand_in(first(), SOURCE)) == {}
+    assert places.places(found, first().task("1b"), selftest.submission_of(first(), SOURCE)) == {}
 
 
 @needs_box

@@ -138,7 +138,7 @@ def test_point_of_a_proof_that_would_take_gigabytes_is_refused(shapes):
         f"import numpy as np\n\n\ndef proof_{task}():\n    return [np.ones(n) for n in {shapes}], "
         "1.0\n"
     )
-    submission = selftest.hand_in(assignment, text)._replace(student=student)
+    submission = selftest.submission_of(assignment, text)._replace(student=student)
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     result = judge(assignment, submission, "none", KEY, figures=False)
     assert "more than 200000 entries" in " ".join(verdict(result, task).words)

@@ -1,6 +1,6 @@
 """Detection of code that runs or imports hidden text, from the syntax tree.
 
-The box does not depend on this check.  Code that is packed into a text cannot be compared with
+The sandbox does not depend on this check.  Code that is packed into a text cannot be compared with
 other hand-ins, and no task needs it.  Names that are assembled at run time are not detected, but
 the packed text itself is flagged.
 """

@@ -35,7 +35,7 @@ HARMLESS = (
     "typing_extensions",
     "warnings",
 )
-# Packages for scratch cells.  They do not exist in the box, so in a notebook their import fails
+# Packages for scratch cells.  They do not exist in the sandbox, so in a notebook their import fails
 # there without consequences.
 SCRATCH = (
     "matplotlib",
@@ -241,10 +241,10 @@ def _imported(node):
 
 
 class _Guards:
-    """The imports of a module that never run in the box, or whose failure is caught.
+    """The imports of a module that never run in the sandbox, or whose failure is caught.
 
-    The box has only the standard library, NumPy and SciPy.  So the import of another package in a
-    ``try`` fails there, as it does on a machine without that package.
+    The sandbox has only the standard library, NumPy and SciPy.  So the import of another package in
+    a ``try`` fails there, as it does on a machine without that package.
     """
 
     def __init__(self, tree, scratch):

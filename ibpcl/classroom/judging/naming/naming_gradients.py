@@ -13,6 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ibpcl.classroom.judging.comparing import HINTS, as_tuple, is_real, worst_error
+from ibpcl.classroom.judging.examples import cotangent_like
 from ibpcl.classroom.judging.knowledge import Columns, gain, is_trivial
 from ibpcl.classroom.judging.marking import NAMED_GRADIENT, UNNAMED
 from ibpcl.classroom.judging.naming.mutants import called, mutants_of, quietly
@@ -343,22 +344,37 @@ def trivial_truths(task, case, names):
     Returns
     -------
     list of str
-        Those of ``names`` with such a gradient; none if the forward has several outputs.
+        Those of ``names`` with such a gradient.
     """
-    trivial = []
+    first = case.inputs(task, "small", "weighed 0")
+    with np.errstate(all="ignore"):
+        outputs = as_tuple(getattr(case.reference, task.forward)(*first.values())[0])
+    trivial = set(names)
+    for place in range(len(outputs)):
+        points = _right_points(task, case, place)
+        for name in sorted(trivial):
+            truth = _truth(points, task.wrt.index(name))
+            columns = _columns(points, task.wrt.index(name))
+            if np.any(truth) and not is_trivial(truth, columns):
+                trivial.remove(name)
+    return [name for name in names if name in trivial]
+
+
+def _right_points(task, case, place):
+    """Return the right gradients at several points, for a cotangent of one output alone.
+
+    A gradient is the sum of those of the outputs, so it is trivial if each of these is.
+    """
     points = []
     for at in range(MOST_POINTS):
         inputs = case.inputs(task, "small", f"weighed {at}")
+        rng = case.rng(task, "weighed cotangent", at)
         with np.errstate(all="ignore"):
             out, cache = getattr(case.reference, task.forward)(*inputs.values())
+            dout = whole = cotangent_like(out, rng.standard_normal)
             if isinstance(out, tuple):
-                return []
-            dout = case.rng(task, "weighed cotangent", at).standard_normal(np.shape(out))
-            dout = dout if np.ndim(dout) else np.float64(dout)
-            truth = as_tuple(getattr(case.reference, task.function)(dout, cache))
+                dout = whole[place]
+                whole = tuple(part * (n == place) for n, part in enumerate(whole))
+            truth = as_tuple(getattr(case.reference, task.function)(whole, cache))
         points.append(Pulled(inputs, dout, truth, truth, truth))
-    for name in names:
-        place = task.wrt.index(name)
-        if is_trivial(_truth(points, place), _columns(points, place)):
-            trivial.append(name)
-    return trivial
+    return points

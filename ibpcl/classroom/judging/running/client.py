@@ -1,4 +1,4 @@
-"""The judge's end of the pipe: asks a hand-in in its box for values.
+"""The judge's end of the pipe: asks a hand-in in its sandbox for values.
 
 Points depend on limits of processor time, so they are the same on a busy machine.  Wall-clock time
 only stops a program that waits; then the hand-in is not judged yet (:class:`Waiting`).
@@ -23,7 +23,7 @@ MOST_HEADER = 1 << 16  # bytes of an answer besides its numbers: shapes, and at 
 SPARE = 1 << 20
 TIMES = 32
 MOST_MESSAGE = 2000
-PROGRAM = "inside"  # the module beside this one that runs in the box
+PROGRAM = "inside"  # the module beside this one that runs in the sandbox
 # request: what its reply has at least
 REPLIES = {
     "load": {"loaded"},
@@ -115,7 +115,7 @@ class Waiting(Exception):
 
 
 class Worker:
-    """A hand-in in its box.
+    """A hand-in in its sandbox.
 
     Parameters
     ----------
@@ -123,8 +123,8 @@ class Worker:
         Text of the hand-in.
     file : str
         Name of its file, for messages.
-    box : str
-        Name of the box, one of :data:`ibpcl.sandbox.boxes.NAMES`.
+    sandbox : str
+        Name of the sandbox, one of :data:`ibpcl.sandbox.boxes.NAMES`.
     seconds : float
         Processor time for all calls together.
     memory_mb : int
@@ -153,7 +153,7 @@ class Worker:
         self,
         source,
         file,
-        box,
+        sandbox,
         seconds=60.0,
         memory_mb=1024,
         per_call=10.0,
@@ -163,7 +163,7 @@ class Worker:
         self.per_call = per_call
         self.largest = 0
         texts = {**(library or {}), PROGRAM: read_text(Path(__file__).with_name(f"{PROGRAM}.py"))}
-        start = boxes.boxed(box, PROGRAM, texts, seconds, memory_mb)
+        start = boxes.boxed(sandbox, PROGRAM, texts, seconds, memory_mb)
         with _as_hand_in(worker.STARTING, worker.STARTING):
             self.child = worker.Worker(start, 2 * MOST_THREADS)
         try:
@@ -175,7 +175,7 @@ class Worker:
 
     @property
     def process(self):
-        """The process in the box."""
+        """The process in the sandbox."""
         return self.child.process
 
     def load(self, source, file, lenient=False):
@@ -382,17 +382,17 @@ def _seconds(reply):
 
 @functools.cache
 def probe(name):
-    """Try a box with a harmless hand-in and with one that reads this file.
+    """Try a sandbox with a harmless hand-in and with one that reads this file.
 
     Parameters
     ----------
     name : str
-        Name of the box, one of :data:`ibpcl.sandbox.boxes.NAMES`.
+        Name of the sandbox, one of :data:`ibpcl.sandbox.boxes.NAMES`.
 
     Returns
     -------
     str
-        The reason why the box cannot be used; empty if it works.
+        The reason why the sandbox cannot be used; empty if it works.
     """
     reason = boxes.missing(name)
     if reason:
@@ -402,11 +402,11 @@ def probe(name):
         f"def g():\n    return float(len(open({__file__!r}).read()))\n"
     )
     try:
-        with Worker(text, "probe.py", name) as hand_in:
-            if hand_in.plain("f", ()) != 2.0:
+        with Worker(text, "probe.py", name) as submission:
+            if submission.plain("f", ()) != 2.0:
                 return "it does not answer"
             with contextlib.suppress(SubmissionError):
-                hand_in.plain("g", ())
+                submission.plain("g", ())
                 return "it lets a hand-in read other files"
     except SubmissionError as error:
         return _does_not_start(error)
@@ -416,7 +416,7 @@ def probe(name):
 
 
 def _does_not_start(error):
-    """Return the reason why a box does not start, in one short sentence."""
+    """Return the reason why a sandbox does not start, in one short sentence."""
     library = re.search(r"\S+: cannot open shared object file", error.message)
     if library:
         return f"NumPy or SciPy cannot be loaded in it ({library[0]})"

@@ -1,4 +1,4 @@
-"""The program in a hand-in's box: runs its functions for the judge, and has no right answers.
+"""The program in a hand-in's sandbox: runs its functions for the judge, and has no right answers.
 
 Everything here shares a process with the hand-in, so the judge does not trust the answers: it
 compares numbers.  Caches stay here; the judge refers to them by number.  The module is sent as
@@ -19,7 +19,7 @@ import types
 from collections import OrderedDict
 
 try:
-    from sandbox import child, frames  # in the box
+    from sandbox import child, frames  # in the sandbox
 except ImportError:
     from ibpcl.sandbox import child, frames
 
@@ -361,8 +361,8 @@ def _cells(source, file):
 def _run_cell(tree, file, space, lenient):
     """Run the statements of a cell; return line, exception and message of a failure.
 
-    A failing import is ignored, because the box has only NumPy and SciPy, while scratch cells draw
-    figures.
+    A failing import is ignored, because the sandbox has only NumPy and SciPy, while scratch cells
+    draw figures.
     """
     failure = None
     timed = hasattr(signal, "setitimer")

@@ -1,4 +1,4 @@
-"""The lines of mistakes in gradients, from a second run in the box that never affects the points.
+"""The lines of mistakes in gradients, from a second run that never affects the points.
 
 The judge sees only values.  To find a line, the checker must see the text and run it step by step.
 So it runs beside the hand-in, in a separate worker that has :mod:`ibpcl.verify` but neither the
@@ -74,7 +74,7 @@ def _asked(case, names):
     with Worker(
         case.submission.source,
         case.submission.file,
-        case.session.box,
+        case.session.sandbox,
         SECONDS,
         case.assignment.limits["memory_mb"],
         library=library(),

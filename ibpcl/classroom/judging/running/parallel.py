@@ -17,7 +17,7 @@ from ibpcl.errors import UserError
 from ibpcl.processors import usable
 from ibpcl.sandbox.limits import end_with
 
-MEMORY_MB = 3072  # of a judge; the box of a hand-in has its own, lower limit
+MEMORY_MB = 3072  # of a judge; the sandbox of a hand-in has its own, lower limit
 TICK = 1.0  # seconds between two looks at the clock
 STARTING = 60.0  # seconds for a process to start
 TOO_LONG = "judging it takes too long"  # wall-clock time, which depends on the machine

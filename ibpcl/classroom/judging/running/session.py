@@ -27,8 +27,8 @@ class Session:
         The hand-in.
     assignment : ibpcl.classroom.assignments.assignment.Assignment
         The assignment, which sets the limits.
-    box : str
-        Name of the box, one of :data:`ibpcl.sandbox.boxes.NAMES`.
+    sandbox : str
+        Name of the sandbox, one of :data:`ibpcl.sandbox.boxes.NAMES`.
 
     Attributes
     ----------
@@ -44,9 +44,9 @@ class Session:
         The proof whose reduced text the worker has loaded; empty if it has loaded the whole text.
     """
 
-    def __init__(self, submission, assignment, box):
+    def __init__(self, submission, assignment, sandbox):
         self.submission = submission
-        self.box = box
+        self.sandbox = sandbox
         self.limits = assignment.limits
         self.library = assignment.library
         self.worker = None
@@ -112,7 +112,7 @@ class Session:
             self.worker = Worker(
                 source,
                 self.submission.file,
-                self.box,
+                self.sandbox,
                 self.limits["seconds"],
                 self.limits["memory_mb"],
                 library=self.library,
