@@ -7,6 +7,9 @@ displayed but not compared: ``Ada`` and ``ada`` are the same student.
 import re
 import unicodedata
 
+# bytes of a file name that is not UTF-8
+LATIN = {code: code - 0xDC00 for code in range(0xDC80, 0xDD00)}
+
 
 def shown(student):
     """Return an id for display: composed, one space between words, no invisible characters.
@@ -25,11 +28,9 @@ def shown(student):
     >>> shown("  Zoe\\u0308   Byron ")
     'Zoë Byron'
     """
-    # bytes of a file name that is not UTF-8
-    latin = {code: code - 0xDC00 for code in range(0xDC80, 0xDD00)}
     text = "".join(
         each
-        for each in unicodedata.normalize("NFC", str(student).translate(latin))
+        for each in unicodedata.normalize("NFC", str(student).translate(LATIN))
         if each.isspace() or unicodedata.category(each) not in ("Cc", "Cf", "Cs", "Co")
     )
     return " ".join(text.split())

@@ -3,6 +3,7 @@
 import hashlib
 import re
 import unicodedata
+from collections import defaultdict
 from typing import NamedTuple
 
 from ibpcl.classroom.assignments.ids import folded, shown, variant_id
@@ -181,6 +182,25 @@ class Roster:
         self._aliases = _unique(
             (alias, student) for student in self.students for alias in _aliases(student)
         )
+        self._names = [
+            (
+                student,
+                set(name_key(student.full_name).split()),
+                {_squashed(student.last_name + student.first_name), _squashed(student.full_name)}
+                - {""},
+            )
+            for student in self.students
+        ]
+        self._logins = [
+            (word, student)
+            for student in self.students
+            for word in map(folded, (student.id, student.username, student.email))
+            if len(word) > 1 and not (word.isdecimal() and len(word) < LEAST_DIGITS)
+        ]
+        self._groups = defaultdict(list)
+        for student in self.students:
+            if student.group:
+                self._groups[folded(student.group)].append(student)
         self._numbers = _unique(
             (number, student)
             for student in self.students
@@ -260,9 +280,8 @@ class Roster:
         if exact is not None:
             return Match((exact,))
         key = folded(text)
-        group = tuple(each for each in self.students if folded(each.group) == key)
-        if group and key:
-            return Match(group, is_group=True)
+        if key in self._groups:
+            return Match(tuple(self._groups[key]), is_group=True)
         logins = self._with_login(key)
         stated = {word for each in logins for word in re.findall(r"\w+", folded(each.id))}
         named = [
@@ -281,10 +300,8 @@ class Roster:
     def _with_login(self, key):
         """Return the students whose id, login or address stands in a text between other signs."""
         found = {}
-        for student in self.students:
-            for word in map(folded, (student.id, student.username, student.email)):
-                if len(word) < 2 or (word.isdecimal() and len(word) < LEAST_DIGITS):
-                    continue
+        for word, student in self._logins:
+            if word in key:
                 at = re.search(rf"(?<![^\W_]){re.escape(word)}(?![^\W_])", key)
                 if at is not None:
                     found[at.span()] = student
@@ -304,10 +321,8 @@ class Roster:
         squashed = _squashed(text)
         best = 0
         found = []
-        for student in self.students:
-            own = set(name_key(student.full_name).split())
-            orders = (student.last_name + student.first_name, student.full_name)
-            if own and _squashed(student.full_name) and squashed in map(_squashed, orders):
+        for student, own, orders in self._names:
+            if squashed in orders:
                 own = {squashed}
             elif not own or not own <= words:
                 continue
