@@ -283,22 +283,22 @@ class Roster:
         if key in self._groups:
             return Match(tuple(self._groups[key]), is_group=True)
         logins = self._with_login(key)
-        stated = {word for each in logins for word in re.findall(r"\w+", folded(each.id))}
+        # A name that consists of logins is none, and a login that is a word of a name is none.
         named = [
             each
             for each in self._with_name(text)
-            if each not in logins or not set(name_key(each.full_name).split()) <= stated
+            if not (each in logins.values() and name_key(each.full_name) in logins)
         ]
-        both = [each for each in logins if each in named]
-        if logins and named and not both:
-            note = f"{shown(text)!r} has the login of {logins[0].id}, and another name"
-            return Match(tuple(logins), len(logins) > 1, (note,))
-        if both:
-            return Match(tuple(both))
-        return Match(tuple(logins or named), len(logins) > 1)
+        told = {word for each in named for word in name_key(each.full_name).split()}
+        stated = tuple(dict.fromkeys(each for word, each in logins.items() if word not in told))
+        both = tuple(each for each in stated if each in named)
+        if stated and named and not both:
+            note = f"{shown(text)!r} has the login of {stated[0].id}, and another name"
+            return Match(stated, len(stated) > 1, (note,))
+        return Match(both or stated or tuple(named), not both and len(stated) > 1)
 
     def _with_login(self, key):
-        """Return the students whose id, login or address stands in a text between other signs."""
+        """Return {login: student} for each id, login or address in a text, between other signs."""
         found = {}
         for word, student in self._logins:
             if word in key:
@@ -313,7 +313,7 @@ class Roster:
                 for first, last in found
             )
         ]
-        return list(dict.fromkeys(found[span] for span in sorted(outer)))
+        return {key[begin:end]: found[begin, end] for begin, end in sorted(outer)}
 
     def _with_name(self, text):
         """Return the students most of whose names stand in a text, in any order."""

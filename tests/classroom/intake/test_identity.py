@@ -83,6 +83,18 @@ def test_a_name_that_is_nearly_one_of_the_list_is_nobody_on_it(name, tmp_path):
     assert len(collection.missing) == len(CLASS)
 
 
+def test_a_name_with_the_login_of_another_student_is_decided_by_the_whole_name(tmp_path):
+    roster = Roster([*CLASS.students, Student("smith", "Zed", "Zoe")])
+    put(tmp_path / "Smith, John - js2" / "hw.py", right("js2", header=False))
+    assert owners(read(tmp_path, roster)) == {"js2": "js2"}
+
+
+def test_a_login_beside_the_name_of_another_student_is_shown(tmp_path):
+    put(tmp_path / "Bea Bee - js2" / "hw.py", right("js2", header=False))
+    collection = read(tmp_path, CLASS)
+    assert owners(collection) == {"js2": "js2"} and notes(collection, "js2")
+
+
 def test_a_name_that_two_have_is_decided_by_the_file_and_else_by_nobody(tmp_path):
     put(tmp_path / "John Smith_7_assignsubmission_file" / "hw.py", right("t2"))
     put(tmp_path / "John Smith_8_assignsubmission_file" / "hw.py", right("t1", header=False))
