@@ -70,7 +70,8 @@ NAMES = [
 @pytest.mark.parametrize("name", NAMES)
 def test_the_class_list_finds_a_login_or_a_name_in_a_name(name, tmp_path):
     put(tmp_path / name, right("js2", header=False))
-    assert owners(read(tmp_path, CLASS)) == {"js2": "js2"}
+    collection = read(tmp_path, CLASS)
+    assert owners(collection) == {"js2": "js2"} and not notes(collection, "js2")
 
 
 @pytest.mark.parametrize(
