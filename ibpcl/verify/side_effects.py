@@ -54,15 +54,37 @@ class Uses:
         self.habits = []
 
     def mistake(self, kind, words, inputs=()):
-        """Add a side effect that changes numbers in normal use."""
+        """Add a side effect that changes numbers in normal use.
+
+        Parameters
+        ----------
+        kind, words, inputs
+            As in ``habit``.
+        """
         self.mistakes.append(Finding(kind, words, inputs=inputs))
 
     def habit(self, kind, words, inputs=()):
-        """Add a side effect that does not."""
+        """Add a side effect that does not.
+
+        Parameters
+        ----------
+        kind : str
+            A key of ``KINDS``.
+        words : str
+            What happens, as a sentence.
+        inputs : sequence of int
+            Positions of the inputs whose gradients it changes.
+        """
         self.habits.append(Finding(kind, words, inputs=inputs))
 
     def inspect_forward(self, state, fresh_state):
-        """Find a forward that does not repeat its output, or whose output is not finite."""
+        """Find a forward that does not repeat its output, or whose output is not finite.
+
+        Parameters
+        ----------
+        state, fresh_state : State
+            What the pair keeps between calls, and the state of the random numbers.
+        """
         outputs = self.problem.call()[0]
         if not _repeats(self.problem, outputs):
             self._restore_forward(restored(self.problem, state), state, fresh_state)
@@ -124,7 +146,13 @@ class Uses:
         return all(map(alike, values, outputs)) and all(map(alike, first, again))
 
     def next_step(self, state):
-        """Find differences between calls with a forward each, as in training."""
+        """Find differences between calls with a forward each, as in training.
+
+        Parameters
+        ----------
+        state : State
+            What the pair keeps between calls.
+        """
         problem = self.problem
         # two draws may be the same by chance
         runs = [self._called(problem, *problem.call()) for _ in range(3)]
@@ -200,7 +228,13 @@ class Uses:
             self.habit("stale", words, differing)
 
     def two_forwards(self, near):
-        """Find the effects of a second forward, at another point, before the backward."""
+        """Find the effects of a second forward, at another point, before the backward.
+
+        Parameters
+        ----------
+        near : Problem or None
+            The pair at another point; None skips the test.
+        """
         if near is None:
             return
         problem = self.problem

@@ -118,7 +118,13 @@ class Reasons:
         return pair and (pair, f" (found without {_named(self.guards)})")
 
     def by_known(self, known):
-        """Settle differences at another point by the reasons that were found at the first one."""
+        """Settle differences at another point by the reasons that were found at the first one.
+
+        Parameters
+        ----------
+        known : dict
+            The attribute ``known`` of the search at the first point.
+        """
         for j in [j for j in self.left if j in known]:
             pair, reason = known[j]
             if pair is not None and self._is_right(pair.at(self.problem.point), j):
@@ -141,7 +147,15 @@ class Reasons:
                 self.left.remove(j)
 
     def by_limit(self, free, finding):
-        """Settle the verdicts on gradients that are right without a limit."""
+        """Settle the verdicts on gradients that are right without a limit.
+
+        Parameters
+        ----------
+        free : Problem
+            The pair without the limit.
+        finding : Finding
+            The limit and its place.
+        """
         words = (
             f"the limit in {finding.where.position} acts at these inputs; without it, the gradient "
             "is right"
@@ -206,7 +220,13 @@ class Reasons:
                 self._take(j, pair, _reason_of(guards), safe)
 
     def by_constants(self, known):
-        """Settle the verdicts on gradients that rounded constants, such as 3.14, explain."""
+        """Settle the verdicts on gradients that rounded constants, such as 3.14, explain.
+
+        Parameters
+        ----------
+        known : dict
+            The attribute ``known`` of the search at the first point, if this is another one.
+        """
         slightly = [j for j in self.left if self.errors[j] <= LAST_DIGITS]
         if not slightly:
             return
