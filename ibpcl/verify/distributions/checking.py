@@ -258,8 +258,8 @@ class _Check:
             if law is not None and not self._waits(part, parts):
                 self.items.append(self._over_models(law, whole, part).named())
         if "log_evidence" in parts and parts["log_evidence"].name not in self._names():
-            words = "taken as right: give log_joint too"
-            self.items.append(passed(parts["log_evidence"], words).verdict)
+            name = parts["log_evidence"].name
+            self.notes.append(f"{name} was taken as right; with log_joint, it is checked")
         if not self.items:
             words = "nothing could be compared: give a density, or another function"
             self.items.append(ForwardVerdict(self.group.title, "undecided", words, "undecided"))
@@ -269,15 +269,18 @@ class _Check:
         return ForwardReport(self.group.title, self.items, self._all_notes(whole))
 
     def _over_models(self, law, model, part):
-        """Judge a function by a law; parameters of other domains may show that it is right."""
+        """Judge a function by a law; it is undecided if only parameters of another domain fit."""
         first = self._judge(law, model, part)
         if first.verdict.verdict != "wrong" or model.densities or model.is_given:
             return first
         for other in self.models[1:]:
             outcome = self._judge(law, other, part)
             if outcome.verdict.verdict == "ok":
-                self.notes.append(f"{part.name} is right at {shown(other.sets[0])}")
-                return outcome
+                words = (
+                    f"it is right at {shown(other.sets[0])}, and not at {shown(model.sets[0])}; "
+                    "add parameters = {...} with values that are allowed"
+                )
+                return undecided(part, words)
         return first
 
     def _names(self):

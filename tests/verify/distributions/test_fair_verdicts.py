@@ -448,3 +448,15 @@ def mean(mu, sigma):
     return mu if mu > 0 else 1.0
 """
     assert verdicts(source, tmp_path)["mean"] == "undecided"
+
+
+@pytest.mark.parametrize(
+    ("bound", "code"),
+    [("a - 1.0", 3), ("-a", 0), ("a", 1)],  # for a in (0, 1) only, for all a > 0, for none
+)
+def test_parameters_are_not_chosen_by_what_they_make_right(tmp_path, bound, code):
+    path = tmp_path / "mine.py"
+    path.write_text(
+        f"def log_evidence(a):\n    return 0.0 * a\n\ndef elbo(a):\n    return {bound}\n"
+    )
+    assert main(["check", str(path)]) == code
