@@ -372,7 +372,7 @@ class Settings(MaskedSettings):
     def __post_init__(self):
         super().__post_init__()
         if self.network:
-            masks = parse(self.network).masks
+            masks = parse(self.network, "npbcl").masks
             if self.expand:
                 raise ValueError("npbcl: expand needs a network of the layers of hidden")
             if masks != "weight" and self.mask_model != MaskModel(self.mask_kl, self.mask_link):

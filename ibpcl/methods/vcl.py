@@ -121,7 +121,7 @@ class Settings(PosteriorSettings):
     def __post_init__(self):
         super().__post_init__()
         if self.network:
-            parse(self.network)
+            parse(self.network, "vcl")
 
 
 @dataclass(frozen=True)

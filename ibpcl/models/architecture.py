@@ -56,13 +56,15 @@ class Architecture(NamedTuple):
         return sum(counts.get(kind, size + 1) for kind, size in self.stages)
 
 
-def parse(line):
+def parse(line, owner=""):
     """Read a line that describes a network.
 
     Parameters
     ----------
     line : str
         The line.
+    owner : str, optional
+        Name of the method that has the line as a setting, for the message of an error.
 
     Returns
     -------
@@ -79,6 +81,7 @@ def parse(line):
     >>> parse("conv:16,32;dense:200").stages
     (('conv', 16), ('conv', 32), ('dense', 200))
     """
+    must_be = f"{owner}: network must be" if owner else "network must be"
     image = None
     masks = "weight"
     stages = []
@@ -93,23 +96,20 @@ def parse(line):
             stages += [(kind, int(size)) for size in sizes]
         else:
             raise UserError(
-                "network: every part must be image:HxWxD or masks:"
-                f"{'|'.join(SHARING)} at the beginning, conv:K,..., dense:K,... or blocks:L, got "
-                f"{part!r}"
+                f"{must_be} made of image:HxWxD or masks:{'|'.join(SHARING)} at the beginning, "
+                f"conv:K,..., dense:K,... and blocks:L, got {part!r}"
             )
     kinds = [kind for kind, _ in stages]
     if not stages or min(size for _, size in stages) < 1 or min(image or (1,)) < 1:
-        raise UserError(
-            f"network: there must be at least one layer, and sizes of at least 1, got {line!r}"
-        )
+        raise UserError(f"{must_be} at least one layer, with sizes of at least 1, got {line!r}")
     if kinds != sorted(kinds, key=("conv", "dense", "blocks").index) or kinds.count("blocks") > 1:
         raise UserError(
-            "network: the order must be conv, dense, and at most one part of blocks, got "
+            f"{must_be} in the order conv, dense, and at most one part of blocks, got "
             f"{', '.join(kinds)}"
         )
     if kinds[-1] == "blocks" and "dense" not in kinds:
         raise UserError(
-            f"network: blocks need a dense layer before them, which sets their width, got {line!r}"
+            f"{must_be} given a dense layer before blocks, which sets their width, got {line!r}"
         )
     return Architecture(image, masks, tuple(stages))
 

@@ -445,9 +445,12 @@ def test_a_forward_that_lacks_a_name_is_not_judged(line, source, tmp_path):
 
 
 @pytest.mark.parametrize("source", [SQUARE, SQUARE_LAYER, SQUARE_JVP])
-@pytest.mark.parametrize("line", ["import no_such_library", "no_such_name(0)"])
-def test_a_backward_that_lacks_a_name_beside_a_forward_that_runs_is_wrong(line, source, tmp_path):
-    assert exit_code(tmp_path, source, "pass", line) == 1
+@pytest.mark.parametrize(("line", "code"), [("import no_such_library", 2), ("no_such_name(0)", 1)])
+def test_a_backward_is_wrong_if_it_lacks_a_name_and_refused_if_a_library(
+    line, code, source, tmp_path
+):
+    """The library may be there on another machine."""
+    assert exit_code(tmp_path, source, "pass", line) == code
 
 
 def test_a_forward_that_reads_a_variable_too_early_is_wrong(tmp_path):

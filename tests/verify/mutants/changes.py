@@ -206,10 +206,14 @@ def binary(at, node):
         )
 
 
+def _reads_a_name(node):
+    return any(isinstance(part, ast.Name) for part in ast.walk(node))
+
+
 def call(at, node):
     """Yield the changes of a call: its axis, the sum that it is, its arguments."""
     for keyword in node.keywords:
-        if keyword.arg == "axis":
+        if keyword.arg == "axis" and not _reads_a_name(keyword.value):
             for axis in other_axes(ast.literal_eval(keyword.value)):
                 yield Change(
                     "axis",

@@ -165,7 +165,7 @@ class Subject:
             for node in walk.nodes
             if isinstance(node, ast.Assign)
             for target in getattr(node.targets[0], "elts", ())
-            if isinstance(node.value, ast.Name)
+            if isinstance(node.value, ast.Name) and isinstance(target, ast.Name)
         ]
         shapes = {}
         for at, node in enumerate(walk.nodes):
