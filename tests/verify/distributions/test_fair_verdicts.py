@@ -429,6 +429,7 @@ def test_moments_are_compared_with_draws_where_there_is_no_density(variance, ver
     assert verdicts(source, tmp_path) == {"mean": "ok", "variance": verdict}
 
 
+@pytest.mark.slow  # twenty seconds: an integral over heavy tails in two dimensions
 def test_heavy_tails_in_several_dimensions_accuse_nobody(tmp_path):
     source = """
 def mvt_logpdf(x, mu, cov, df):
