@@ -26,7 +26,7 @@ PARAMETER = re.compile(r"^(\w+(?:, \w+)*) : (.+)$", re.MULTILINE)
 SHAPE = re.compile(r"shape \(([^)]*)\)")
 # G: the gates of an LSTM, always 4; M: the weights that a mask keeps, at most D K.
 SIZES = {"S": 3, "N": 4, "D": 5, "K": 2, "C": 3, "P": 6, "T": 3, "G": 4, "M": 6}
-# Of a function of images, whose arrays have up to five axes: rows and columns of image and kernel.
+# Smaller sizes for images, whose arrays have up to five axes, and for their kernels.
 IMAGE_SIZES = {"S": 2, "N": 2, "D": 2, "K": 2, "H": 4, "W": 3, "I": 3, "J": 2}
 # Values of each whole number that sets up a function: a pair is checked with all of them.
 SETTINGS = {"stride": (1, 2), "padding": (1,), "window": (2,), "height": (3,), "width": (2,)}

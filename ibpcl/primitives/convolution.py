@@ -7,7 +7,7 @@ columns.
 
 A convolution is therefore a composition of two functions.  :func:`patches` copies the I J D numbers
 below each position of the kernel into one row, and :func:`ibpcl.primitives.linear.apply` multiplies
-all rows by the same weights.  Its gradient goes the same way back.
+all rows by the same weights.  Its gradient passes through both functions in reverse order.
 
 As in all libraries for neural networks, the kernel is not flipped.  In signal processing this is
 called a correlation (LeCun, Bottou, Bengio and Haffner, 1998, "Gradient-based learning applied to

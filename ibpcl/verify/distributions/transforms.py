@@ -28,7 +28,8 @@ def _domains(model):
     """Return points at which a transform is compared, by domain, the one that counts first.
 
     This is the domain that the file declares, otherwise the widest one in which the transform is
-    finite and the density of x, if there is one, has mass.  No other function is asked.
+    finite and the density of x, if there is one, has mass.  No other
+    function decides it.
     """
     given = model.sets[0].get(model.parts["transform"].variable) if model.sets else None
     if given is not None and np.ndim(given) == 1:
@@ -65,7 +66,7 @@ def _over_domain(compare):
     def law(model, part):
         """Compare a function at points inside the domain of the transform.
 
-        Agreement over a narrower domain never counts, but is told.
+        Agreement over a narrower domain leaves the function undecided.
 
         Parameters
         ----------
