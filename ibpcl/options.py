@@ -103,7 +103,7 @@ def allowed(spec):
     kind = _bare(spec.type)
     if "choices" in rules:
         return ("one of " if len(rules["choices"]) > 1 else "") + ", ".join(
-            map(str, rules["choices"])
+            str(choice) or "empty" for choice in rules["choices"]
         )
     if rules.keys() >= {"at_least", "at_most"}:
         return f"in {rules['at_least']} .. {rules['at_most']}"

@@ -159,6 +159,16 @@ def _add_set(command, sentence):
     command.add_argument(
         "--set", action="append", default=[], metavar="KEY=VALUE", dest="assignments", help=sentence
     )
+    command.add_argument(
+        "--network",
+        action="append",
+        default=[],
+        metavar="LINE",
+        dest="assignments",
+        type="network={}".format,
+        help="network of layers, convolutions and residual blocks: conv, resnet, or a line such as "
+        "conv:16,32;dense:200; short for --set network=LINE",
+    )
 
 
 def _add_sweep(command, folder, what="the tables"):

@@ -27,16 +27,20 @@ that of the decoder given z.
 
 The slope of one example with respect to a weight is the product of the layer's input h and the
 gradient :math:`\delta` at its pre-activation.  The sum of squares over all examples is therefore
-one matrix product, :math:`F_W = (h^2)^\top (\delta^2) / N`.  The squared gradient of a *minibatch*,
-which some public codes use, is a different quantity; ``docs/baselines.md`` compares them.
+one matrix product, :math:`F_W = (h^2)^\top (\delta^2) / N`.  In a convolution, it is the sum of
+these products over all positions, which is squared for each example.  The squared gradient of a
+*minibatch*, which some public codes use, is a different quantity; ``docs/baselines.md`` compares
+them.
 """
+
+from dataclasses import dataclass
 
 import numpy as np
 
 from ibpcl.blas_threads import on_one_thread
 from ibpcl.errors import NonFiniteError
 from ibpcl.inference.backend import backend
-from ibpcl.models.layers import Pass, activate_vjp
+from ibpcl.models.layers import Pass, Plain, activate_vjp
 from ibpcl.models.likelihoods import Softmax
 
 DEFINITIONS = ("exact", "sampled", "empirical")
@@ -44,13 +48,58 @@ DEFINITIONS_OF_IMAGES = DEFINITIONS[1:]
 CHUNK = 512  # examples that are evaluated at once, which bounds the memory
 
 
-def squared_slopes(network, caches, slopes):
-    r"""Compute the sum of the squared slopes of each parameter by backpropagation.
+@dataclass(frozen=True)
+class Squared(Plain):
+    """Plain layer whose backward pass returns squared slopes in place of gradients.
 
-    .. math:: \delta \leftarrow f'(a) \odot \delta, \qquad
-              \sum_n \bigl(\partial_W \log p_n\bigr)^2 = (h^2)^\top (\delta^2), \qquad
-              \sum_n \bigl(\partial_b \log p_n\bigr)^2 = \sum_n \delta_n^2, \qquad
-              \delta \leftarrow \delta\, W^\top
+    It has the parameters and the forward pass of :class:`ibpcl.models.layers.Plain`, and pulls
+    slopes back to its inputs as usual.
+    """
+
+    def forward_vjp(self, dout, cache, needs_dx=True):
+        r"""Pull slopes back to the inputs, and square those of the parameters.
+
+        .. math:: \delta = f'(a) \odot dh, \qquad
+                  \sum_n \bigl(\partial_W \log p_n\bigr)^2
+                  = \sum_n \Bigl(\sum_p h_{np}^\top \delta_{np}\Bigr)^2, \qquad
+                  dx = \delta\, W^\top
+
+        The positions p of a convolution share a weight, so their slopes are added before the
+        square.  With a single position, the sum is :math:`(h^2)^\top (\delta^2)`.
+
+        Parameters
+        ----------
+        dout : tuple
+            Slopes at the outputs, of their shape, and a dict that is not used.
+        cache : tuple
+            From the forward pass of a plain layer.
+        needs_dx : bool
+            Not used.
+
+        Returns
+        -------
+        dx : ndarray
+            Slopes at the inputs, of their shape.
+        squares : dict of str to dict
+            Squared slopes, summed over examples, ``squares[layer][parameter]``.
+        """
+        (h, weight), active, shape, _ = cache
+        delta = activate_vjp(dout[0], active).reshape(-1, self.units)
+        dx = (delta @ weight[0].T).reshape(shape)
+        h = h.reshape(len(delta), self.inputs)
+        if self.positions == 1:
+            of_weight = (h * h).T @ (delta * delta)
+        else:
+            h = h.reshape(-1, self.positions, self.inputs)
+            delta = delta.reshape(-1, self.positions, self.units)
+            of_weight = np.square(h.transpose(0, 2, 1) @ delta).sum(axis=0)
+            delta = delta.sum(axis=1)
+        of_bias = (delta * delta).sum(axis=0)
+        return dx, {self.name: {"weight.mu": of_weight, "bias.mu": of_bias}}
+
+
+def squared_slopes(network, caches, slopes):
+    """Compute the sum of the squared slopes of each parameter by backpropagation.
 
     Parameters
     ----------
@@ -67,18 +116,17 @@ def squared_slopes(network, caches, slopes):
         Squared slopes, summed over examples, by layer and parameter; for an autoencoder only those
         of the decoder.
     """
+    layers = {
+        name: Squared(name, layer.inputs, layer.units, layer.activation, positions=layer.positions)
+        for name, layer in network.layers.items()
+    }
     squares = {}
-    for layer, cache in zip(reversed(network.stages), reversed(caches), strict=True):
+    for stage, cache in zip(reversed(network.stages), reversed(caches), strict=True):
         # z is given, so the parameters of the encoder carry no information
-        if layer is network.codes:
+        if stage is network.codes:
             break
-        (h, weight), active, *_ = cache
-        delta = activate_vjp(slopes, active).reshape(-1, layer.units)
-        squares[layer.name] = {
-            "weight.mu": (h * h).T @ (delta * delta),
-            "bias.mu": (delta * delta).sum(axis=0),
-        }
-        slopes = (delta @ weight[0].T)[None]
+        slopes, of_stage = stage.with_layers(layers).forward_vjp((slopes, {}), cache)
+        squares |= of_stage
     return squares
 
 

@@ -63,7 +63,6 @@ class Settings(SequentialSettings):
     start_sigma: float = option(0.02, "Initial standard deviation of a weight.", above=0)
 
     # fixed settings, which the network and the predictions of VCL read
-    network = ""
     local = False
     coreset = "none"
 

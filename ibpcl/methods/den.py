@@ -62,6 +62,9 @@ class Settings(SequentialSettings):
     single_head: bool = option(
         False, "Always false: each head is as wide as the network of its task.", choices=(False,)
     )
+    network: str = option(
+        "", "Always empty: units are added to and split in dense layers.", choices=("",)
+    )
     epochs: int = option(5, "Epochs of each phase of a task, except the phase head.")
     head_epochs: int = option(
         5, "Epochs of the new head alone, which selects units; 0 selects all units.", at_least=0

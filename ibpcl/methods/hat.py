@@ -42,6 +42,7 @@ from ibpcl.methods.sequential import (
 )
 from ibpcl.methods.settings_docs import documented
 from ibpcl.models import plain
+from ibpcl.models.architecture import parse
 from ibpcl.models.elbo import Elbo, elbo, elbo_vjp
 from ibpcl.models.gated import Gated, freedom, gates, gates_vjp, prices
 from ibpcl.noise import generator
@@ -153,7 +154,7 @@ class GatedClassifier(PlainClassifier):
         inputs : int
             Width D of the examples.
         hidden : tuple of int
-            Units of each hidden layer.
+            Units of each hidden layer; not used if ``settings.network`` describes the network.
         outputs : int
             Number of classes.
 
@@ -162,7 +163,10 @@ class GatedClassifier(PlainClassifier):
         network : ibpcl.models.plain.PlainNetwork
             Architecture only.
         """
-        return plain.network(inputs, hidden, outputs, Gated, largest=self.settings.scale)
+        settings = self.settings
+        return plain.network(
+            inputs, hidden, outputs, Gated, settings.network, largest=settings.scale
+        )
 
     def shares(self, name):
         """Return whether all tasks share a parameter.
@@ -198,7 +202,7 @@ class GatedClassifier(PlainClassifier):
         """
         vector = super().start(context, network, task)
         rng = generator(context.key("gates"))
-        vector[network.layout.block("gates")] = rng.normal(size=sum(self.settings.hidden))
+        vector[network.layout.block("gates")] = rng.normal(size=sum(network.hidden))
         return vector
 
 
@@ -234,7 +238,9 @@ def used_gates(context):
     used : ndarray, shape (K,)
         Gates in [0, 1] of the K units of all hidden layers; 0 before the first task.
     """
-    before = np.zeros(sum(context.settings.hidden), np.float32)
+    settings = context.settings
+    units = parse(settings.network).units if settings.network else settings.hidden
+    before = np.zeros(sum(units), np.float32)
     learned = [gates_of(context, t) for t in range(context.state.learned)]
     return np.max([before, *learned], axis=0)
 

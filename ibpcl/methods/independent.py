@@ -23,6 +23,7 @@ from ibpcl.methods.sequential import (
     train,
 )
 from ibpcl.methods.settings_docs import documented
+from ibpcl.models.architecture import line_option, parse
 from ibpcl.models.starts import STARTS
 from ibpcl.options import option
 
@@ -42,10 +43,16 @@ class Settings(Training):
         "Initial weights: uniform within 1 / sqrt(fan-in), or he (normal, wider).",
         choices=STARTS,
     )
+    network: str = line_option()
 
     # fixed settings, which the shared steps read
     single_head = False
     rate_end = 1.0
+
+    def __post_init__(self):
+        super().__post_init__()
+        if self.network:
+            parse(self.network, "independent")
 
 
 class SeparateClassifiers(PlainClassifier):

@@ -11,7 +11,7 @@ import numpy as np
 from ibpcl.continual.coresets import FROM, SELECTIONS
 from ibpcl.methods import Training
 from ibpcl.methods.settings_docs import documented
-from ibpcl.models.architecture import parse
+from ibpcl.models.architecture import line_option, parse
 from ibpcl.models.layers import ACTIVATIONS
 from ibpcl.models.likelihoods import OF_CLASSES, OF_PIXELS
 from ibpcl.models.masked import MASK_KLS, MASK_LINKS, MaskModel
@@ -328,11 +328,7 @@ class Settings(MaskedSettings):
         "per task.",
         choices=(False, True, "first", "joint", "ones"),
     )
-    network: str = option(
-        "",
-        "Network in place of the layers of hidden, such as conv:16,32;dense:200; see "
-        "ibpcl.models.architecture.",
-    )
+    network: str = line_option()
     coreset: str = option(
         "none",
         "Selection of the coreset of a task (Sec. 4.3); k_center spreads it over the inputs.",

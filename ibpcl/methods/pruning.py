@@ -62,6 +62,9 @@ class Settings(SequentialSettings):
         "Always false: later tasks would change a single head, and nothing would protect it.",
         choices=(False,),
     )
+    network: str = option(
+        "", "Always empty: single units of dense layers are pruned.", choices=("",)
+    )
     sparsity: float = option(
         0.0001, "Strength lambda of the L1 penalty, in nats per example.", at_least=0
     )

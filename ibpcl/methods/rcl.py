@@ -69,6 +69,7 @@ class Settings(SequentialSettings):
         "Always false: each task is predicted with its own network and head.",
         choices=(False,),
     )
+    network: str = option("", "Always empty: units are added to dense layers.", choices=("",))
     epochs: int = option(10, "Epochs of the first task, and of each trial of a later one.")
     trials: int = option(
         10, "Choices that the controller makes for each task after the first.", at_least=1

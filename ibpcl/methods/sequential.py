@@ -30,6 +30,7 @@ from ibpcl.inference.objectives import Weighted
 from ibpcl.methods import OneRate
 from ibpcl.methods.settings_docs import documented
 from ibpcl.models import plain
+from ibpcl.models.architecture import line_option, parse
 from ibpcl.models.elbo import GRADIENT
 from ibpcl.models.parameters import Layout
 from ibpcl.models.starts import STARTS
@@ -49,6 +50,12 @@ class SequentialSettings(OneRate):
         "Initial weights: uniform within 1 / sqrt(fan-in), or he (normal, wider).",
         choices=STARTS,
     )
+    network: str = line_option()
+
+    def __post_init__(self):
+        super().__post_init__()
+        if self.network:
+            parse(self.network, called(type(self)))
 
 
 @dataclass(frozen=True)
@@ -193,14 +200,14 @@ class PlainClassifier:
     warm_up = 0.0
 
     def network(self, inputs, hidden, outputs):
-        """Return the network with the given widths.
+        """Return the network with the given widths, or the one that the settings describe.
 
         Parameters
         ----------
         inputs : int
             Width D of the examples.
         hidden : tuple of int
-            Units of each hidden layer.
+            Units of each hidden layer; not used if ``settings.network`` describes the network.
         outputs : int
             Number of classes.
 
@@ -209,7 +216,7 @@ class PlainClassifier:
         network : ibpcl.models.plain.PlainNetwork
             Architecture only.
         """
-        return plain.network(inputs, hidden, outputs)
+        return plain.network(inputs, hidden, outputs, line=self.settings.network)
 
     def shares(self, name):
         """Return whether all tasks share a parameter.

@@ -48,7 +48,7 @@ from ibpcl.methods.sequential import (
 )
 from ibpcl.methods.settings_docs import documented
 from ibpcl.models import prediction, starts
-from ibpcl.models.architecture import from_line, parse
+from ibpcl.models.architecture import from_line, line_option, parse
 from ibpcl.models.elbo import GRADIENT, Prior
 from ibpcl.models.layers import ACTIVATIONS, Drawn, Gaussian
 from ibpcl.models.likelihoods import Softmax
@@ -89,11 +89,7 @@ class Settings(PosteriorSettings):
 
     method = "vcl"
 
-    network: str = option(
-        "",
-        "Network in place of the layers of hidden, such as conv:16,32;dense:200; see "
-        "ibpcl.models.architecture.",
-    )
+    network: str = line_option()
     local: bool = option(
         True, "Draw pre-activations, separately for each example, instead of weights."
     )

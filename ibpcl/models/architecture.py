@@ -14,7 +14,8 @@ part                   stages
 =====================  ==========================================================================
 
 ``image`` and ``masks`` may come first only.  Convolutions come before dense layers, and blocks
-after one of them.
+after one of them.  A whole line may also be one of the names in :data:`NAMED`: ``conv`` or
+``resnet``.
 """
 
 import re
@@ -25,11 +26,14 @@ from ibpcl.errors import UserError
 from ibpcl.models.convolution import SHARING, Pool, of_kind
 from ibpcl.models.depth import Blocks
 from ibpcl.models.layers import Gaussian
+from ibpcl.models.masked import Masked
 from ibpcl.models.network import Network
+from ibpcl.options import option
 
 KERNEL = 3  # the smallest kernel with a centre; with padding 1 it keeps the size of an image
 WINDOW = 2
 LAYERS = ("conv", "dense", "blocks")
+NAMED = {"conv": "conv:16,32;dense:200", "resnet": "conv:16,32;dense:200;blocks:3"}
 
 
 class Architecture(NamedTuple):
@@ -55,6 +59,29 @@ class Architecture(NamedTuple):
         counts = {"conv": 1, "dense": 1}
         return sum(counts.get(kind, size + 1) for kind, size in self.stages)
 
+    @property
+    def units(self):
+        """Number of units of each layer before the head; of a convolution, that of filters."""
+        units = []
+        for kind, size in self.stages:
+            units += [units[-1]] * size if kind == "blocks" else [size]
+        return tuple(units)
+
+
+def line_option():
+    """Return the setting ``network`` of a method: a line in place of ``hidden``.
+
+    Returns
+    -------
+    field : dataclasses.Field
+        The field of a class of settings; :func:`parse` checks its value.
+    """
+    return option(
+        "",
+        "Network in place of the layers of hidden: conv, resnet, or a line such as "
+        "conv:16,32;dense:200; see ibpcl.models.architecture.",
+    )
+
 
 def parse(line, owner=""):
     """Read a line that describes a network.
@@ -62,7 +89,7 @@ def parse(line, owner=""):
     Parameters
     ----------
     line : str
-        The line.
+        The line, or a key of :data:`NAMED`.
     owner : str, optional
         Name of the method that has the line as a setting, for the message of an error.
 
@@ -82,6 +109,7 @@ def parse(line, owner=""):
     (('conv', 16), ('conv', 32), ('dense', 200))
     """
     must_be = f"{owner}: network must be" if owner else "network must be"
+    line = NAMED.get(line.strip(), line)
     image = None
     masks = "weight"
     stages = []
@@ -96,8 +124,9 @@ def parse(line, owner=""):
             stages += [(kind, int(size)) for size in sizes]
         else:
             raise UserError(
-                f"{must_be} made of image:HxWxD or masks:{'|'.join(SHARING)} at the beginning, "
-                f"conv:K,..., dense:K,... and blocks:L, got {part!r}"
+                f"{must_be} {' or '.join(NAMED)}, or made of image:HxWxD or "
+                f"masks:{'|'.join(SHARING)} at the beginning, conv:K,..., dense:K,... and "
+                f"blocks:L, got {part!r}"
             )
     kinds = [kind for kind, _ in stages]
     if not stages or min(size for _, size in stages) < 1 or min(image or (1,)) < 1:
@@ -118,7 +147,8 @@ def from_line(inputs, line, likelihood, outputs, kind, activation="relu", head=G
     """Return a network that a line describes, with a linear output layer, the head.
 
     Convolutions are called ``conv0``, ``conv1``, ..., dense layers ``hidden0``, ..., the layers of
-    blocks ``block0``, ..., and the output layer ``head``.
+    blocks ``block0``, ..., and the output layer ``head``.  Only blocks of masked layers have
+    switches; all others are always on.
 
     Parameters
     ----------
@@ -184,7 +214,7 @@ def from_line(inputs, line, likelihood, outputs, kind, activation="relu", head=G
             stages.append(kind(f"hidden{number}", width, size, activation, **options))
         else:
             blocks = (kind(f"block{k}", width, width, activation, **options) for k in range(size))
-            stages.append(Blocks(tuple(blocks)))
+            stages.append(Blocks(tuple(blocks), switched=issubclass(kind, Masked)))
         width = stages[-1].units
     return Network((*stages, head("head", width, outputs)), likelihood)
 

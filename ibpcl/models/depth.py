@@ -82,6 +82,9 @@ class Blocks(Stage):
         Name of the switches in the parameter vector and among the masks, without a dot.
     kl : {"bernoulli", "concrete"}
         Which KL divergence of the switches is used.
+    switched : bool
+        Whether there are switches.  Without them every block is on, and there are no sticks: a
+        plain residual network.
 
     Attributes
     ----------
@@ -99,6 +102,7 @@ class Blocks(Stage):
     blocks: tuple
     name: str = "depth"
     kl: str = "bernoulli"
+    switched: bool = True
 
     streams = 2
     model = STANDARD_MASKS
@@ -194,6 +198,8 @@ class Blocks(Stage):
 
     def entries(self):
         """Return the entries of the switches (1, L) and the sticks (L,), without the layers'."""
+        if not self.switched:
+            return []
         entries = [Entry(f"{self.name}.rho", self.shape, "rho")]
         return entries + [
             Entry(f"{self.name}.{raw}", self.shape[1:], "sticks") for raw in ("raw_a", "raw_b")
@@ -232,7 +238,7 @@ class Blocks(Stage):
         draws : dict of str to ibpcl.models.layers.Draw
             ``stick`` (S, L), uniform, and ``mask`` (S, 1, L), logistic; empty for given switches.
         """
-        if not relaxed:
+        if not (relaxed and self.switched):
             return {}
         mask = key._replace(stream=key.stream + 1)
         return {
@@ -266,7 +272,9 @@ class Blocks(Stage):
         divergences = {}
         z = None
         switches = None
-        if options.masks is None:
+        if not self.switched:
+            given = np.ones(len(self.blocks), bool)
+        elif options.masks is None:
             z, kl, switches = self._sampled(views[self.name], noise[self.name], options)
             divergences["kl_masks"] = kl
             given = np.ones(len(self.blocks), bool)

@@ -170,7 +170,8 @@ def freedom(network, used):
 
     Serra et al. (2018), Eq. 2.  Inputs count as used, so the freedom of a weight of the first layer
     is that of its unit, and so is the freedom of a bias.  The head and the embedding belong to one
-    task and are free.
+    task and are free.  A filter is a unit with one gate at all positions.  A unit after a residual
+    block is used if the block's unit or the unit before it is.
 
     Parameters
     ----------
@@ -186,11 +187,16 @@ def freedom(network, used):
         Factors in [0, 1], by which learning rates are multiplied.
     """
     free = np.ones(network.layout.size, used.dtype)
-    incoming = np.ones(network.inputs, used.dtype)
+    incoming = np.ones(1, used.dtype)
     by_layer = np.split(used, np.cumsum(network.hidden)[:-1])
     # not strict: the head comes last and has no gates
-    for (weight, bias), outgoing in zip(network.weights(free), by_layer, strict=False):
-        weight[...] = 1 - np.minimum(incoming[:, None], outgoing)
+    for name, (weight, bias), outgoing in zip(
+        network.layers, network.weights(free), by_layer, strict=False
+    ):
+        # channels are the last axis of patches and of flat images, so their gates repeat
+        rows = np.tile(incoming, len(weight) // len(incoming))
+        weight[...] = 1 - np.minimum(rows[:, None], outgoing)
         bias[...] = 1 - outgoing
-        incoming = outgoing
+        passed_on = name in network.bypassed
+        incoming = np.maximum(incoming, outgoing) if passed_on else outgoing
     return free

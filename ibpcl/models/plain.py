@@ -7,6 +7,7 @@ import numpy as np
 
 from ibpcl.blas_threads import on_one_thread
 from ibpcl.models import starts
+from ibpcl.models.architecture import from_line
 from ibpcl.models.elbo import Elbo, elbo, elbo_vjp
 from ibpcl.models.layers import Pass, Plain
 from ibpcl.models.likelihoods import Softmax
@@ -19,21 +20,22 @@ class PlainNetwork(Network):
 
     Parameters
     ----------
-    stages : tuple of ibpcl.models.layers.Plain
-        The layers in the order of evaluation; the head is last.
+    stages : tuple of ibpcl.models.layers.Plain and other stages
+        Layers, convolutions, pools and residual blocks of plain layers, in the order of evaluation;
+        the head is last.
     likelihood : ibpcl.models.likelihoods.Softmax
         Likelihood of the labels given the outputs.
     """
 
     @property
     def hidden(self):
-        """Number of units of each hidden layer."""
-        return tuple(layer.units for layer in self.stages[:-1])
+        """Number of units of each hidden layer; of a convolution, the number of filters."""
+        return tuple(layer.units for layer in list(self.layers.values())[:-1])
 
     @property
     def head_size(self):
         """Number of parameters of the head, which are the last ones of the vector."""
-        return (self.hidden[-1] + 1) * self.outputs
+        return (self.stages[-1].inputs + 1) * self.outputs
 
     def resized(self, hidden):
         """Return a network with other widths of the hidden layers.
@@ -136,8 +138,8 @@ class PlainNetwork(Network):
         return self.likelihood.predict({}, outputs).probabilities
 
 
-def network(inputs, hidden, outputs, kind=Plain, **options):
-    """Return a plain network with the given widths.
+def network(inputs, hidden, outputs, kind=Plain, line="", **options):
+    """Return a plain network with the given widths, or the one that a line describes.
 
     The hidden layers, called ``hidden0``, ``hidden1``, ..., have ReLU units.  The output layer is
     called ``head``.
@@ -152,6 +154,8 @@ def network(inputs, hidden, outputs, kind=Plain, **options):
         Number of classes C.
     kind : type
         Class of the hidden layers: :class:`ibpcl.models.layers.Plain` or a subclass.
+    line : str
+        Description of the network, see :mod:`ibpcl.models.architecture`; it replaces ``hidden``.
     **options
         Further arguments of ``kind``.
 
@@ -164,7 +168,12 @@ def network(inputs, hidden, outputs, kind=Plain, **options):
     --------
     >>> network(784, (200,), 2).layout.size
     157402
+    >>> network(784, (), 2, line="conv:8;dense:20").hidden
+    (8, 20)
     """
+    if line:
+        described = from_line(inputs, line, Softmax(), outputs, kind, head=Plain, **options)
+        return PlainNetwork(described.stages, described.likelihood)
     layers = [
         kind(f"hidden{i}", *shape, "relu", **options)
         for i, shape in enumerate(pairwise((inputs, *hidden)))

@@ -25,6 +25,16 @@ def setting(seed=0, examples=9, hidden=(4, 3), classes=3):
     return network, vector, rng.normal(size=(examples, 5)), rng.integers(0, classes, examples)
 
 
+IMAGES = "image:4x4x2;conv:3;dense:4;blocks:2"
+
+
+def setting_of_images(seed=0, examples=9):
+    rng = np.random.default_rng(seed)
+    network = plain_network(32, (), 3, line=IMAGES)
+    vector = rng.normal(scale=0.5, size=network.layout.size)
+    return network, vector, rng.normal(size=(examples, 32)), rng.integers(0, 3, examples)
+
+
 def brute_force(network, vector, x, label_weights):
     """Square the gradient of every example and label, one at a time."""
     total = np.zeros_like(vector)
@@ -48,9 +58,10 @@ def test_softmax_regression_has_the_closed_form():
     np.testing.assert_allclose(bias, (p * (1 - p)).mean(axis=0), rtol=1e-12)
 
 
+@pytest.mark.parametrize("of", [setting, setting_of_images])
 @pytest.mark.parametrize("examples", [1, 9])
-def test_exact_and_empirical_are_sums_of_squared_gradients(examples):
-    network, vector, x, y = setting(1, examples)
+def test_exact_and_empirical_are_sums_of_squared_gradients(examples, of):
+    network, vector, x, y = of(1, examples)
     (logits, _), _ = network.forward(vector, x, {}, Pass(backend("numpy"), {}))
     np.testing.assert_allclose(
         fisher.diagonal(network, vector, x, y, "exact", None),

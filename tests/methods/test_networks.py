@@ -3,9 +3,12 @@
 import numpy as np
 import pytest
 
+from ibpcl.cli.making_runs import assignments
+from ibpcl.cli.parser import parser
 from ibpcl.continual.task import Task
 from ibpcl.errors import UserError
 from ibpcl.methods import method
+from ibpcl.models.architecture import NAMED, parse
 
 COMMON = {"batch": 32, "prediction_samples": 20}
 NPBCL = {
@@ -91,7 +94,14 @@ def test_masks_of_a_convolution_are_stored_and_joined_like_all_others(masks):
     assert learner.context.state.widths == ((8, 16, 16, 16, 16),) * 2
 
 
-@pytest.mark.parametrize(("name", "keys"), [("npbcl", NPBCL), ("vcl", VCL)])
+QUICK = {"epochs": 1, "batch": 32}
+PLAIN = ("naive", "independent", "joint", "rehearsal", "agem", "gem", "ewc", "imm", "si", "laplace")
+
+
+@pytest.mark.parametrize(
+    ("name", "keys"),
+    [("npbcl", NPBCL), ("vcl", VCL), *((name, QUICK) for name in (*PLAIN, "hat", "bgd"))],
+)
 def test_dense_layers_in_a_line_are_hidden_layers(name, keys):
     keys = keys | {"epochs": 2}
     by_line, usual = (
@@ -100,6 +110,50 @@ def test_dense_layers_in_a_line_are_hidden_layers(name, keys):
     )
     for key, values in usual.state().items():
         np.testing.assert_array_equal(by_line.state()[key], values)
+
+
+@pytest.mark.parametrize("name", [*PLAIN, "bgd", "replay"])
+def test_every_method_on_layers_learns_with_convolutions_and_blocks(name):
+    keys = {"epochs": 10} if name == "bgd" else {"epochs": 3, "rate": 0.01}
+    learner = learned(name, network="conv:8;dense:16;blocks:2", batch=32, **keys)
+    again = method(name).learner(learner.settings, 0, "numpy")
+    again.load_state(learner.state())
+    x = strokes(0).x_test
+    for t in range(2):
+        np.testing.assert_array_equal(again.predict(x, t), learner.predict(x, t))
+    assert accuracy(learner, 1) > 0.55
+
+
+def test_what_a_task_uses_does_not_move_in_hat_with_convolutions_and_blocks():
+    """Filters have one gate at all positions, and a sum after a block is used if a part is."""
+    keys = {"epochs": 12, "batch": 32, "rate": 0.02, "sparsity": 0.05}
+    learner = learned("hat", tasks=1, network="conv:8;dense:16;blocks:2", **keys)
+    used = learner.used
+    assert used.shape == (8 + 3 * 16,) and ((used > 0.999) | (used < 0.001)).mean() > 0.8
+    x = strokes(0).x_test
+    first = learner.predict(x, 0)
+    shared = learner.knowledge.shared
+    learner.learn(strokes(1), progress=False)
+    np.testing.assert_allclose(learner.predict(x, 0), first, rtol=0, atol=1e-6)
+    assert np.mean(learner.knowledge.shared != shared) > 0.1  # what is free does move
+    assert min(accuracy(learner, t) for t in range(2)) > 0.9
+
+
+@pytest.mark.parametrize("name", ["den", "rcl", "pruning"])
+def test_methods_that_change_dense_layers_refuse_a_line(name):
+    with pytest.raises(ValueError, match="network must be empty, got 'conv:8'"):
+        method(name).settings(network="conv:8")
+
+
+@pytest.mark.parametrize("name", ["conv", "resnet"])
+def test_a_name_stands_for_a_line(name):
+    by_name, by_line = (parse(text) for text in (name, NAMED[name]))
+    assert by_name == by_line and by_name.stages[0] == ("conv", 16)
+
+
+def test_the_option_of_the_command_sets_the_line():
+    options = parser().parse_args(["run", "--set", "epochs=1", "--network", "conv"])
+    assert assignments(options.assignments) == {"epochs": "1", "network": "conv"}
 
 
 def test_a_line_that_does_not_fit_the_images_is_refused():

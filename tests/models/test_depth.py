@@ -237,6 +237,23 @@ def test_blocks_may_be_convolutions():
     assert gradient.shape == vector.shape and np.isfinite(gradient).all()
 
 
+def test_without_switches_all_blocks_are_on_bit_for_bit():
+    switched = deep()
+    bare = deep(switched=False)
+    vector, x = start(switched)
+    views = switched.layout.views(vector)
+    own = np.concatenate([views[entry.name].ravel() for entry in bare.layout.entries])
+    assert bare.layout.size == switched.layout.size - 9  # three numbers for each of three blocks
+    noise = switched.noise(KEY, 3, 6, NUMPY, relaxed=False, dtype=np.float64)
+    masks = all_on(switched)
+    parts, slopes = evaluated(switched, vector, x, masks, noise=noise)
+    same, same_slopes = evaluated(bare, own, x, masks, noise=noise)
+    assert same.log_likelihood == parts.log_likelihood
+    for name, slope in same_slopes.items():
+        np.testing.assert_array_equal(slope, slopes[name])
+    assert "depth" not in bare.masked and "depth" not in bare.noise(KEY, 3, 6, NUMPY)
+
+
 @pytest.mark.parametrize(
     ("blocks", "options", "words"),
     [
