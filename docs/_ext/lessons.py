@@ -280,8 +280,8 @@ def assignment_page(assignment, before):
     """Return the page of one assignment: its statement in the base form, and what leads to it."""
     title, _, text = assignment.statement("base").partition("\n")
     number = assignment.name.partition("_")[0].lstrip("0")
-    forms = "; ".join(
-        f"*{name}*: {words}" for name, words in assignment.forms.items() if name != "base"
+    variants = "; ".join(
+        f"*{name}*: {words}" for name, words in assignment.variants.items() if name != "base"
     )
     links = ", ".join(f"[{row.number}. {row.title}](/tutorials/{row.name}.py)" for row in before)
     command = (
@@ -297,9 +297,9 @@ def assignment_page(assignment, before):
             [
                 "## Variants",
                 "In a course, students can get different variants of this assignment. The text "
-                f"above is the base variant. The others are {forms}.",
+                f"above is the base variant. The others are {variants}.",
             ]
-            if forms
+            if variants
             else []
         ),
     ]
@@ -351,7 +351,7 @@ def sample_feedback():
         if right not in source:
             raise RuntimeError(f"lessons: the reference solution does not contain {right!r}")
         source = source.replace(right, wrong)
-    text = f'ASSIGNMENT = "{assignment.name}"\nFORM = "base"\n\n{source}'
+    text = f'ASSIGNMENT = "{assignment.name}"\nVARIANT = "base"\n\n{source}'
     with TemporaryDirectory() as folder:
         path = Path(folder, assignment.file)
         path.write_text(text, encoding="utf-8")

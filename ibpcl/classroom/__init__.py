@@ -13,8 +13,8 @@ def check_file(path, assignment=None):
     Parameters
     ----------
     path : path
-        A ``.py``, notebook or zip that names its assignment and form in ``ASSIGNMENT`` and
-        ``FORM``.
+        A ``.py``, notebook or zip that names its assignment and variant in ``ASSIGNMENT`` and
+        ``VARIANT``.
     assignment : ibpcl.classroom.assignments.assignment.Assignment, optional
         The assignment; needed for a custom one.  By default, the file names one of the package's
         assignments.  A folder that the file names is never run.
@@ -28,7 +28,7 @@ def check_file(path, assignment=None):
     ------
     UserError
         If the file cannot be read, or names neither an assignment of the package nor one of its
-        forms.
+        variants.
     """
     from ibpcl.classroom.assignments.assignment import named
     from ibpcl.classroom.intake import submission as submissions
@@ -41,7 +41,7 @@ def check_file(path, assignment=None):
     read = submissions.read(Path(path), assignment=assignment)
     constants = submissions.literals(read.source)
     name = constants.get("ASSIGNMENT", "")
-    form = constants.get("FORM") or "base"
+    variant = constants.get("VARIANT") or "base"
     chosen = assignment or named(name)
     if chosen is None:
         refusal = submissions.refuse(read.source, ())
@@ -56,12 +56,13 @@ def check_file(path, assignment=None):
             else f"class: {path} names the assignment {name[:60]!r}, which the package does not "
             "have; for a custom assignment, give its folder with `assignment`"
         )
-    if form not in chosen.forms:
+    if variant not in chosen.variants:
         raise UserError(
-            f"class: {path}: FORM is {form[:60]!r}; {chosen.name} has {', '.join(chosen.forms)}"
+            f"class: {path}: VARIANT is {variant[:60]!r}; {chosen.name} has "
+            f"{', '.join(chosen.variants)}"
         )
     try:
         sandbox = boxes.choose("auto", client.probe)
     except UserError:
         sandbox = "none"  # acceptable for your own file on your own machine
-    return printable_result(judge(chosen, read, sandbox, form=form, public_only=True))
+    return printable_result(judge(chosen, read, sandbox, variant=variant, public_only=True))

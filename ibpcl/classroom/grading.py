@@ -66,7 +66,7 @@ def grade(
     platform=None,
     roster=None,
     attempt="last",
-    any_form=False,
+    any_variant=False,
     apart=False,
 ):
     """Grade every hand-in of a folder and write results, feedback pages and ``collection.json``.
@@ -86,7 +86,7 @@ def grade(
     sandbox : str
         Name of the sandbox that hand-ins run in, one of :data:`ibpcl.sandbox.boxes.NAMES`.
     key : bytes
-        The course key, which decides forms and inputs.
+        The course key, which decides variants and inputs.
     level : {"none", "kind", "line", "full"}
         How much the feedback reveals.
     jobs : int, optional
@@ -99,8 +99,8 @@ def grade(
         List of the class.
     attempt : {"last", "best"}
         Which of several attempts of a student counts.
-    any_form : bool
-        Whether to grade even if most hand-ins have a form that does not follow from the key.
+    any_variant : bool
+        Whether to grade even if most hand-ins have a variant that does not follow from the key.
     apart : bool
         Whether ``jobs=1`` uses a second process rather than this one.
 
@@ -134,7 +134,7 @@ def grade(
     )
     if before != assignment.name:
         raise UserError(f"class: {out} holds the grades of {before}: give another `out`")
-    collection = collecting.collect(submissions, assignment, key, platform, roster, any_form)
+    collection = collecting.collect(submissions, assignment, key, platform, roster, any_variant)
     out.mkdir(parents=True, exist_ok=True)
     write_json(out / SETTINGS, settings)
     write_json(out / COLLECTION, collection.to_dict())

@@ -75,9 +75,9 @@ def add_options(command):
         "the list that `ibpcl class new` kept next to the key)",
     )
     command.add_argument(
-        "--any-form",
+        "--any-variant",
         action="store_true",
-        help="accept hand-ins whose form of the assignment does not fit the key",
+        help="accept hand-ins whose variant of the assignment does not fit the key",
     )
 
 
@@ -154,7 +154,7 @@ def run_collect(options):
         key,
         options.platform,
         roster,
-        options.any_form or not options.key,
+        options.any_variant or not options.key,
     )
     if options.out:
         collected.write(collection, options.out)

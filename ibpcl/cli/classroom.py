@@ -81,7 +81,7 @@ def add_parser(subparsers):
         help="list of the class, one id per line or a table: write one folder per student",
     )
     new.add_argument(
-        "--form", metavar="NAME", help="form of the assignment (default: chosen by the key)"
+        "--variant", metavar="NAME", help="variant of the assignment (default: chosen by the key)"
     )
     _key(new)
     check = action(
@@ -141,7 +141,10 @@ def add_parser(subparsers):
     _grading(pack)
     solution = action("solution", "print the reference solution", homework)
     solution.add_argument(
-        "--form", default="base", metavar="NAME", help="the form of the assignment (default: base)"
+        "--variant",
+        default="base",
+        metavar="NAME",
+        help="the variant of the assignment (default: base)",
     )
 
 
@@ -220,7 +223,7 @@ def run_list(options):
                     "tasks": [task.id for task in one.tasks],
                     "points": one.points,
                     "hours": one.hours,
-                    "forms": one.forms,
+                    "variants": one.variants,
                 }
                 for name, one in found.items()
             ]
@@ -229,7 +232,7 @@ def run_list(options):
     for name, one in found.items():
         print(
             f"{name:<24} {one.title}: {len(one.tasks)} tasks, {one.points:g} points, about "
-            f"{one.hours:g} hours, forms: {', '.join(one.forms)}"
+            f"{one.hours:g} hours, variants: {', '.join(one.variants)}"
         )
 
 
@@ -265,7 +268,9 @@ def run_new(options):
     if options.students and options.student:
         raise UserError("class: give --student or --students, not both")
     if not options.students:
-        for path in handout.new(assignment, options.out, options.student or "", key, options.form):
+        for path in handout.new(
+            assignment, options.out, options.student or "", key, options.variant
+        ):
             print(path)
     else:
         _new_class(assignment, key, options)
@@ -290,7 +295,7 @@ def _new_class(assignment, key, options):
         if folder.is_dir() and any(folder.iterdir()):
             kept += 1
         else:
-            handout.new(assignment, folder, student.id, key, options.form)
+            handout.new(assignment, folder, student.id, key, options.variant)
             written += 1
     print(
         f"{written} folders in {options.out}"
@@ -461,7 +466,7 @@ def run_grade(options):
     key = _read_key(options)
     if not options.key:
         print(
-            "ibpcl: without --key, all students have the same form, and the inputs are public",
+            "ibpcl: without --key, all students have the same variant, and the inputs are public",
             file=sys.stderr,
         )
     with _bar(None) as bar:
@@ -483,7 +488,7 @@ def run_grade(options):
             options.platform,
             roster_of(options),
             options.attempt,
-            options.any_form,
+            options.any_variant,
             apart=True,
         )
     collection = read_json(Path(options.out, grading.COLLECTION))
@@ -526,7 +531,7 @@ def run_solution(options):
     """
     from ibpcl.classroom.authoring.handout import solution
 
-    print(solution(_assignment(options), options.form), end="")
+    print(solution(_assignment(options), options.variant), end="")
 
 
 def _assignment(options):

@@ -22,7 +22,7 @@ def first():
     return find("01_gaussian_weights")
 
 
-def judged(source, assignment=None, box=BOX, key=KEY, form="base", **options):
+def judged(source, assignment=None, box=BOX, key=KEY, variant="base", **options):
     """Return the result of a text."""
     assignment = assignment or first()
     return judge(
@@ -30,7 +30,7 @@ def judged(source, assignment=None, box=BOX, key=KEY, form="base", **options):
         submission_of(assignment, source),
         box,
         key,
-        form,
+        variant,
         **{"figures": False, **options},
     )
 

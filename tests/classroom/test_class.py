@@ -36,12 +36,12 @@ def course(tmp_path_factory):
     hand_ins.mkdir()
     assignment = first()
     for student in ("ada", "ben", "cy", "dee"):
-        form = variants.form_of(assignment, key, student)
+        variant = variants.variant_of(assignment, key, student)
         text = {
-            "ada": assignment.source(form),
-            "ben": assignment.source(form) + "\n\ndef sample_vjp(dv, cache):\n"
+            "ada": assignment.source(variant),
+            "ben": assignment.source(variant) + "\n\ndef sample_vjp(dv, cache):\n"
             "    return -dv.sum(axis=0), dv.sum(axis=(0, 1))\n",
-            "cy": stub(assignment, form, student),
+            "cy": stub(assignment, variant, student),
             "dee": "from ibpcl.primitives import gaussian\n",
         }[student]
         (hand_ins / f"{student}.py").write_text(text)
@@ -82,7 +82,7 @@ def test_a_class_is_graded(course):
     assert "imports ibpcl.primitives; allowed are numpy" in page and 'id="mistakes"' in page
     rows = list(csv.DictReader((course / "out" / "class.csv").read_text("utf-8-sig").splitlines()))
     assert [row["score"] for row in rows if row["student"] == "dee"] == [""]
-    assert 'id="pairs"' in page and "the solution, form" in page
+    assert 'id="pairs"' in page and "the solution, variant" in page
 
 
 @needs_box
@@ -270,7 +270,7 @@ def test_a_student_checks_and_submits(tmp_path, capsys):
     assert main(["class", "check", str(file)]) == 1
     assert "1b  The gradient of a drawn weight: not judged" in capsys.readouterr().out
     source = find("1").source().replace(*MISTAKE)
-    file.write_text('ASSIGNMENT = "01_gaussian_weights"\nFORM = "base"\n' + source)
+    file.write_text('ASSIGNMENT = "01_gaussian_weights"\nVARIANT = "base"\n' + source)
     assert main(["class", "check", str(file), "--html", str(tmp_path / "page.html")]) == 1
     output = capsys.readouterr().out
     assert "mu: the sign is wrong" in output and "1d  " not in output
@@ -281,7 +281,7 @@ def test_a_student_checks_and_submits(tmp_path, capsys):
     from ibpcl.classroom.intake import submission as submissions
 
     assert submissions.read(packed).source == source.join(
-        ['ASSIGNMENT = "01_gaussian_weights"\nFORM = "base"\n', ""]
+        ['ASSIGNMENT = "01_gaussian_weights"\nVARIANT = "base"\n', ""]
     )
 
 
@@ -301,7 +301,8 @@ def test_tables_of_students_are_printed_as_json(tmp_path, capsys, monkeypatch):
     )
     file = tmp_path / "mine.py"
     file.write_text(
-        'ASSIGNMENT = "01_gaussian_weights"\nFORM = "base"\n' + find("1").source().replace(*MISTAKE)
+        'ASSIGNMENT = "01_gaussian_weights"\nVARIANT = "base"\n'
+        + find("1").source().replace(*MISTAKE)
     )
     code, found = printed(["check", str(file)], capsys)
     assert code == 1 and "1d" in found["not_checked"] and 0 < found["score"] < found["most"]
@@ -402,12 +403,12 @@ def test_pasted_derivations_of_the_package_are_found():
 
 @pytest.mark.parametrize("name", names())
 def test_check_accepts_the_printed_solution(name, tmp_path, capsys):
-    form = list(find(name).forms)[-1]
-    assert main(["class", "solution", name, "--form", form]) == 0
+    variant = list(find(name).variants)[-1]
+    assert main(["class", "solution", name, "--variant", variant]) == 0
     path = tmp_path / "solution.py"
     path.write_text(capsys.readouterr().out, encoding="utf-8")
     constants = submissions.literals(path.read_text(encoding="utf-8"))
-    assert (constants["ASSIGNMENT"], constants["FORM"]) == (name, form)
+    assert (constants["ASSIGNMENT"], constants["VARIANT"]) == (name, variant)
     assert main(["class", "check", str(path), "--json"]) == 0
     result = json.loads(capsys.readouterr().out)
     states = {verdict["kind"]: verdict["state"] for verdict in result["verdicts"]}

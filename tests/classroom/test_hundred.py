@@ -20,17 +20,17 @@ def hand_ins(assignment):
     """
     planted = {}
     for mistake in selftest.mistakes(assignment):
-        planted.setdefault(mistake.get("form", "base"), []).append(mistake)
+        planted.setdefault(mistake.get("variant", "base"), []).append(mistake)
     for number in range(100):
         student = f"student{number:03}"
-        form = variants.form_of(assignment, KEY, student)
-        text = selftest.solution(assignment, form, KEY, student)
+        variant = variants.variant_of(assignment, KEY, student)
+        text = selftest.solution(assignment, variant, KEY, student)
         if number % 10 == 9:
-            text = blank(assignment, form, student, KEY)
+            text = blank(assignment, variant, student, KEY)
         elif number % 25 == 7:
             text += HANG.format(name=assignment.tasks[0].function or "proof_8a")
-        elif number % 10 > 1 and form in planted and "task" in planted[form][0]:
-            text = selftest.planted(assignment, planted[form][number % len(planted[form])])
+        elif number % 10 > 1 and variant in planted and "task" in planted[variant][0]:
+            text = selftest.planted(assignment, planted[variant][number % len(planted[variant])])
         yield student, text
 
 

@@ -221,7 +221,7 @@ def test_a_chapter_is_homework_too(tmp_path, capsys):
     assert main(["class", "new", "chapter_02", "--out", str(tmp_path / "hw")]) == 0
     source = chapter_of(2).assignment.source()
     file = tmp_path / "solved.py"
-    file.write_text(f'ASSIGNMENT = "chapter_02"\nFORM = "base"\nSTUDENT = ""\n{source}')
+    file.write_text(f'ASSIGNMENT = "chapter_02"\nVARIANT = "base"\nSTUDENT = ""\n{source}')
     capsys.readouterr()
     assert main(["class", "check", str(file)]) == 0
 

@@ -1,4 +1,4 @@
-"""Assignments: tasks, forms, reference solution, inputs and statement, read from a folder."""
+"""Assignments: tasks, variants, reference solution, inputs and statement, read from a folder."""
 
 import functools
 import linecache
@@ -119,8 +119,8 @@ class Assignment:
         Points of all tasks together.
     tasks : tuple of Task
         The tasks, in the order of ``assignment.toml``.
-    forms : dict of str to str
-        Name of each form to the sentence that describes it for students.
+    variants : dict of str to str
+        Name of each variant to the sentence that describes it for students.
     imports : tuple of str
         Packages that a hand-in may import.
     limits : dict
@@ -133,7 +133,7 @@ class Assignment:
     hours: float
     points: float
     tasks: tuple
-    forms: dict
+    variants: dict
     imports: tuple = IMPORTS
     limits: dict = field(default_factory=dict)
     library: dict = field(default_factory=dict)  # modules for the hand-in, as texts by name
@@ -157,13 +157,13 @@ class Assignment:
         """
         return next(task for task in self.tasks if task.id == name)
 
-    def source(self, form="base"):
-        """Return the text of the reference solution in a form.
+    def source(self, variant="base"):
+        """Return the text of the reference solution in a variant.
 
         Parameters
         ----------
-        form : str
-            Name of the form.
+        variant : str
+            Name of the variant.
 
         Returns
         -------
@@ -173,19 +173,19 @@ class Assignment:
         Raises
         ------
         UserError
-            If the assignment has no such form.
+            If the assignment has no such variant.
         """
         parts = [self.folder / name for name in ("bank.py", "reference.py")]
         base = "\n\n".join(
             [read_text(path) for path in parts if path.exists()] + self._primitives()
         )
-        if form == "base":
+        if variant == "base":
             return base
-        if form not in self.forms:
+        if variant not in self.variants:
             raise UserError(
-                f"class: {self.name} has no form {form!r}; it has {', '.join(self.forms)}"
+                f"class: {self.name} has no variant {variant!r}; it has {', '.join(self.variants)}"
             )
-        return merged(base, read_text(self.folder / "forms" / f"{form}.py"), form)
+        return merged(base, read_text(self.folder / "variants" / f"{variant}.py"), variant)
 
     def _primitives(self):
         """Return the functions of the package's primitives that tasks ask for, module by module."""
@@ -199,19 +199,19 @@ class Assignment:
             found.append("\n".join(imports(source)) + "\n\n\n" + sliced(source, functions))
         return found
 
-    def reference(self, form="base"):
-        """Return the reference solution in a form, as a module.
+    def reference(self, variant="base"):
+        """Return the reference solution in a variant, as a module.
 
         Parameters
         ----------
-        form : str
-            Name of the form.
+        variant : str
+            Name of the variant.
 
         Returns
         -------
         types.ModuleType
         """
-        return module(self.source(form), f"{self.name}_{form}")
+        return module(self.source(variant), f"{self.name}_{variant}")
 
     def maker(self, name):
         """Return the function of ``inputs.py`` with this name.
@@ -228,13 +228,13 @@ class Assignment:
         """
         return getattr(_inputs(self.folder / "inputs.py"), name)
 
-    def statement(self, form="base"):
-        """Return the statement, with the passages of this form only.
+    def statement(self, variant="base"):
+        """Return the statement, with the passages of this variant only.
 
         Parameters
         ----------
-        form : str
-            Name of the form.
+        variant : str
+            Name of the variant.
 
         Returns
         -------
@@ -243,8 +243,8 @@ class Assignment:
         """
         text = read_text(self.folder / "statement.md")
         return re.sub(
-            r"<!-- form: (.*?) -->\n?(.*?)<!-- end -->\n?",
-            lambda match: match[2] if form in re.split(r"[,\s]+", match[1]) else "",
+            r"<!-- variant: (.*?) -->\n?(.*?)<!-- end -->\n?",
+            lambda match: match[2] if variant in re.split(r"[,\s]+", match[1]) else "",
             text,
             flags=re.DOTALL,
         )
@@ -371,7 +371,7 @@ def load(folder):
         table["hours"],
         table["points"],
         tuple(tasks),
-        table.get("forms", {"base": ""}),
+        table.get("variants", {"base": ""}),
         tuple(table.get("imports", IMPORTS)),
         limits,
         parts_library(without={task.module for task in tasks})

@@ -1,9 +1,9 @@
-r'''Forms of an assignment, each merged from the reference solution and a file of differences.
+r'''Variants of an assignment, each merged from the reference solution and a file of differences.
 
-A file in ``forms/`` is a fragment of Python that holds only the differences:
+A file in ``variants/`` is a fragment of Python that holds only the differences:
 
 =====================================  ===========================================================
-in the fragment                        in the form
+in the fragment                        in the variant
 =====================================  ===========================================================
 a function with the reference's name   replaces the reference's function
 ... without a docstring                keeps the reference's docstring
@@ -24,14 +24,14 @@ MATH = re.compile(r"^    \.\. math::.*?(?=\n\n|\n    \"\"\")", re.DOTALL | re.MU
 
 
 def merged(reference, fragment, name):
-    """Return the source of a form.
+    """Return the source of a variant.
 
     Parameters
     ----------
     reference, fragment : str
         Texts of the reference and of its differences.
     name : str
-        Name of the form, for messages.
+        Name of the variant, for messages.
 
     Returns
     -------
@@ -51,7 +51,7 @@ def merged(reference, fragment, name):
     for node in own:
         head, docstring, body = _split(reference, node)
         new_head, new, body = functions.pop(node.name, (head, "", body))
-        where = f"class: form {name}: {node.name}"
+        where = f"class: variant {name}: {node.name}"
         if new_head != head and not node.name.startswith("_"):
             raise UserError(f"{where} must have the same signature as in the reference")
         formula = new.strip().removeprefix("r").strip('"').rstrip()
@@ -68,7 +68,7 @@ def merged(reference, fragment, name):
         ]
     if unused:
         raise UserError(
-            f"class: form {name}: {sorted(unused)[0]!r} of WORDS occurs in no docstring that is "
+            f"class: variant {name}: {sorted(unused)[0]!r} of WORDS occurs in no docstring that is "
             "kept from the reference"
         )
     helpers = [head + docstring + body for head, docstring, body in functions.values()]
@@ -104,7 +104,8 @@ def _sorted(fragment, name):
             constants.append(text)
         elif not _is_text(node):
             raise UserError(
-                f"class: form {name}: line {node.lineno} is neither function, constant nor import"
+                f"class: variant {name}: line {node.lineno} is neither function, constant nor "
+                "import"
             )
     return words, functions, constants, imports
 

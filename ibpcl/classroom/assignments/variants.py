@@ -1,4 +1,4 @@
-r"""Variants: the form of an assignment and the test inputs of each student.
+r"""Variants: the definitions and the test inputs of each student.
 
 Both are functions of
 
@@ -139,15 +139,15 @@ def generator(key, student, *what):
     )
 
 
-def form_of(assignment, key, student):
-    """Return the name of a student's form.
+def variant_of(assignment, key, student):
+    """Return the name of a student's variant.
 
     Parameters
     ----------
     assignment : Assignment
         The assignment.
     key : bytes
-        The course key; the public key gives the first form.
+        The course key; the public key gives the first variant.
     student : str
         Id of the student, in any spelling.
 
@@ -155,9 +155,10 @@ def form_of(assignment, key, student):
     -------
     str
     """
-    forms = list(assignment.forms)
+    variants = list(assignment.variants)
     if key == PUBLIC:
-        return forms[0]
-    return forms[
-        int.from_bytes(digest(key, student, assignment.name, "form")[:8], "little") % len(forms)
+        return variants[0]
+    # The word "form" stays: with another one, every student of a running course would change.
+    return variants[
+        int.from_bytes(digest(key, student, assignment.name, "form")[:8], "little") % len(variants)
     ]

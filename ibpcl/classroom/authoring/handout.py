@@ -40,7 +40,7 @@ def test_public_tasks():
 '''
 
 
-def new(assignment, out, student="", key=variants.PUBLIC, form=None):
+def new(assignment, out, student="", key=variants.PUBLIC, variant=None):
     """Write statement, stub and public checks to a folder; with jupytext, also a notebook.
 
     Parameters
@@ -52,9 +52,9 @@ def new(assignment, out, student="", key=variants.PUBLIC, form=None):
     student : str
         Id of the student; may be empty.
     key : bytes
-        The course key, which decides the student's form.
-    form : str, optional
-        Name of the form; by default the one that follows from key and student.
+        The course key, which decides the student's variant.
+    variant : str, optional
+        Name of the variant; by default the one that follows from key and student.
 
     Returns
     -------
@@ -68,16 +68,18 @@ def new(assignment, out, student="", key=variants.PUBLIC, form=None):
     """
     out = Path(out)
     student = shown(student)
-    form = form or variants.form_of(assignment, key, student)
+    variant = variant or variants.variant_of(assignment, key, student)
     checks = f"test_{assignment.file}"
-    contents = {"statement.md": f"{assignment.statement(form).rstrip()}\n\n{marking(assignment)}"}
+    contents = {
+        "statement.md": f"{assignment.statement(variant).rstrip()}\n\n{marking(assignment)}"
+    }
     if referee.tasks_of(assignment):
         contents["exhibits.py"] = referee.exhibits(
             assignment, referee.chosen(assignment, key, student)
         )[0]
-    text = blank(assignment, form, student, key)
+    text = blank(assignment, variant, student, key)
     contents |= {assignment.file: text, checks: CHECKS.format(file=assignment.file, name=checks)}
-    notebook = as_notebook(text, assignment, form)
+    notebook = as_notebook(text, assignment, variant)
     if notebook is not None:
         contents[assignment.file.replace(".py", ".ipynb")] = notebook
     present = [name for name in contents if (out / name).exists()]
@@ -127,15 +129,15 @@ entry itself is smaller than that.
 """
 
 
-def blank(assignment, form, student="", key=variants.PUBLIC):
+def blank(assignment, variant, student="", key=variants.PUBLIC):
     """Return the file that a student fills in.
 
     Parameters
     ----------
     assignment : Assignment
         The assignment.
-    form : str
-        Name of the form.
+    variant : str
+        Name of the variant.
     student : str
         Id of the student; may be empty.
     key : bytes
@@ -147,15 +149,15 @@ def blank(assignment, form, student="", key=variants.PUBLIC):
         Python text.
     """
     if not referee.tasks_of(assignment):
-        return stub(assignment, form, student)
+        return stub(assignment, variant, student)
     mistakes = referee.chosen(assignment, key, student)
     functions = {task: mistake["function"] for task, mistake in mistakes.items()}
     return referee_stub(
-        assignment, student, referee.exhibits(assignment, mistakes)[0], functions, form
+        assignment, student, referee.exhibits(assignment, mistakes)[0], functions, variant
     )
 
 
-def as_notebook(text, assignment, form="base"):
+def as_notebook(text, assignment, variant="base"):
     """Return a stub as a notebook, with the statement's sections above the cells of their tasks.
 
     Parameters
@@ -164,8 +166,8 @@ def as_notebook(text, assignment, form="base"):
         The stub.
     assignment : Assignment
         The assignment.
-    form : str
-        Name of the form.
+    variant : str
+        Name of the variant.
 
     Returns
     -------
@@ -176,13 +178,13 @@ def as_notebook(text, assignment, form="base"):
         import jupytext
     except ImportError:
         return None
-    notebook = jupytext.reads(percent(text, assignment, form), fmt="py:percent")
+    notebook = jupytext.reads(percent(text, assignment, variant), fmt="py:percent")
     for at, cell in enumerate(notebook.cells):
         cell["id"] = f"cell-{at}"  # the same stub gives the same bytes
     return jupytext.writes(notebook, fmt="ipynb")
 
 
-def percent(text, assignment, form="base"):
+def percent(text, assignment, variant="base"):
     """Return a stub in cells (``# %%``), with each section of the statement above its function.
 
     Parameters
@@ -191,15 +193,15 @@ def percent(text, assignment, form="base"):
         The stub.
     assignment : Assignment
         The assignment.
-    form : str
-        Name of the form.
+    variant : str
+        Name of the variant.
 
     Returns
     -------
     str
         Python text with Markdown cells.
     """
-    sections = re.split(r"^(?=## )", assignment.statement(form), flags=re.MULTILINE)
+    sections = re.split(r"^(?=## )", assignment.statement(variant), flags=re.MULTILINE)
     above = {}
     for section in sections[1:]:
         match = re.match(r"## Task ([\w.]+)", section)
@@ -272,7 +274,7 @@ def submit(path, out=None, assignment=None):
     manifest = {
         "schema": "ibpcl/hand-in/1",
         "assignment": said.get("ASSIGNMENT", ""),
-        "form": said.get("FORM", ""),
+        "variant": said.get("VARIANT", ""),
         "student": said.get("STUDENT", ""),
         "file": submission.file,
         "sha256": submission.sha256,
@@ -303,29 +305,29 @@ def _without_outputs(path):
     return json.dumps(notebook, indent=1) + "\n"
 
 
-def solution(assignment, form="base"):
+def solution(assignment, variant="base"):
     """Return the reference solution as a file that can be handed in.
 
     Parameters
     ----------
     assignment : Assignment
         The assignment.
-    form : str
-        Name of the form.
+    variant : str
+        Name of the variant.
 
     Returns
     -------
     str
-        Python text: the reference, with ASSIGNMENT and FORM below its docstring and, if the
+        Python text: the reference, with ASSIGNMENT and VARIANT below its docstring and, if the
         assignment has a written task, DERIVATION.
 
     Raises
     ------
     UserError
-        If the assignment has no such form.
+        If the assignment has no such variant.
     """
-    source = assignment.source(form)
-    constants = {"ASSIGNMENT": assignment.name, "FORM": form}
+    source = assignment.source(variant)
+    constants = {"ASSIGNMENT": assignment.name, "VARIANT": variant}
     if any(task.kind == "text" for task in assignment.tasks):
         constants["DERIVATION"] = NO_DERIVATION
     lines = source.splitlines(keepends=True)

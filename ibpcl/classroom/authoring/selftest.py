@@ -80,11 +80,12 @@ def cases(assignment):
     Returns
     -------
     list of (str, str or int)
-        ``("stub", form)`` and ``("reference", form)`` for each form, ``("mistake", number)`` for
-        each planted mistake, and ``("statement", "")``.
+        ``("stub", variant)`` and ``("reference", variant)`` for each variant,
+        ``("mistake", number)`` for each
+        planted mistake, and ``("statement", "")``.
     """
     return [
-        *((what, form) for form in assignment.forms for what in ("stub", "reference")),
+        *((what, variant) for variant in assignment.variants for what in ("stub", "reference")),
         *(("mistake", at) for at in range(len(mistakes(assignment)))),
         ("statement", ""),
     ]
@@ -133,7 +134,9 @@ def outcome(case, folder, sandbox):
     if what == "statement":
         problems = statement_check.problems(assignment)
         return Outcome(
-            "statement and forms", not problems, "; ".join(problems) or "agree with assignment.toml"
+            "statement and variants",
+            not problems,
+            "; ".join(problems) or "agree with assignment.toml",
         )
     full = assignment.points - sum(task.points for task in assignment.tasks if task.kind == "text")
     if what == "mistake":
@@ -154,15 +157,15 @@ def outcome(case, folder, sandbox):
     )
 
 
-def solution(assignment, form="base", key=variants.PUBLIC, student=STUDENT):
+def solution(assignment, variant="base", key=variants.PUBLIC, student=STUDENT):
     """Return the solution of an assignment, which earns full points.
 
     Parameters
     ----------
     assignment : Assignment
         The assignment.
-    form : str
-        Name of the form.
+    variant : str
+        Name of the variant.
     key : bytes
         The course key, which selects the exhibits of a referee.
     student : str
@@ -173,7 +176,7 @@ def solution(assignment, form="base", key=variants.PUBLIC, student=STUDENT):
     str
         Python text: the reference; for a referee, also the answers and proofs.
     """
-    text = assignment.source(form)
+    text = assignment.source(variant)
     if not referee.tasks_of(assignment):
         return text
     mistakes = referee.chosen(assignment, key, student)
@@ -186,7 +189,7 @@ def solution(assignment, form="base", key=variants.PUBLIC, student=STUDENT):
     for task, mistake in mistakes.items():
         rng = variants.generator(key, student, "proof", task)
         inputs = assignment.maker(mistake["inputs"])(rng, "small")
-        out, _ = getattr(assignment.reference(form), mistake["function"])(*inputs.values())
+        out, _ = getattr(assignment.reference(variant), mistake["function"])(*inputs.values())
         dout = [
             rng.standard_normal(np.shape(part))
             for part in (out if isinstance(out, tuple) else (out,))
@@ -217,7 +220,7 @@ def planted(assignment, mistake):
     UserError
         If the text to replace does not occur exactly once.
     """
-    source = assignment.source(mistake.get("form", "base"))
+    source = assignment.source(mistake.get("variant", "base"))
     if (count := source.count(mistake["replace"])) != 1:
         raise UserError(
             f"class: {assignment.name}: mistake {mistake['label']!r}: its text occurs {count} "
@@ -252,13 +255,13 @@ def submission_of(assignment, source, student=STUDENT):
 
 
 def _planted(assignment, mistake, sandbox, full):
-    form = mistake.get("form", "base")
+    variant = mistake.get("variant", "base")
     result = judge(
         assignment,
         submission_of(assignment, planted(assignment, mistake)),
         sandbox,
         KEY,
-        form,
+        variant,
         figures=False,
     )
     kinds = {

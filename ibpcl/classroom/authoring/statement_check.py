@@ -1,4 +1,4 @@
-"""Consistency checks of an assignment's folder: statement, forms, docstrings and tasks must agree.
+"""Consistency checks of an assignment: statement, variants, docstrings and tasks must agree.
 
 Nothing here runs a hand-in.  Each finding is one sentence that names the file and the correction.
 """
@@ -11,8 +11,8 @@ from ibpcl.classroom.feedback.plain_text import sections
 from ibpcl.errors import UserError
 from ibpcl.storage import read_text
 
-PASSAGE = re.compile(r"<!-- form: (.*?) -->\n?(.*?)<!-- end -->\n?", re.DOTALL)
-OPENING = re.compile(r"<!--\s*form\b")
+PASSAGE = re.compile(r"<!-- variant: (.*?) -->\n?(.*?)<!-- end -->\n?", re.DOTALL)
+OPENING = re.compile(r"<!--\s*variant\b")
 
 
 def problems(assignment):
@@ -38,24 +38,25 @@ def problems(assignment):
 
 
 def _files(assignment):
-    """Compare the files in ``forms/`` with ``[forms]``."""
-    listed = set(assignment.forms) - {"base"}
-    present = {path.stem for path in (assignment.folder / "forms").glob("*.py")}
+    """Compare the files in ``variants/`` with ``[variants]``."""
+    listed = set(assignment.variants) - {"base"}
+    present = {path.stem for path in (assignment.folder / "variants").glob("*.py")}
     for name in sorted(present - listed):
         yield (
-            f"forms/{name}.py is never used: add `{name} = \"...\"` to [forms] in assignment.toml"
+            f"variants/{name}.py is never used: add `{name} = \"...\"` to [variants] in "
+            "assignment.toml"
         )
     for name in sorted(listed - present):
-        yield f"the form {name} of [forms] has no file forms/{name}.py"
+        yield f"the variant {name} of [variants] has no file variants/{name}.py"
 
 
 def _passages(assignment):
-    """Check that every form has its passage wherever the forms differ."""
+    """Check that every variant has its passage wherever the variants differ."""
     text = read_text(assignment.folder / "statement.md")
     passages = list(PASSAGE.finditer(text))
     if len(OPENING.findall(text)) != len(passages):
         yield (
-            "statement.md: a passage is not closed: each begins with `<!-- form: NAME -->` and "
+            "statement.md: a passage is not closed: each begins with `<!-- variant: NAME -->` and "
             "ends with `<!-- end -->`, each on a separate line"
         )
     groups = []
@@ -70,26 +71,26 @@ def _passages(assignment):
         line = text[: group[0].start()].count("\n") + 1
         names = [name for passage in group for name in re.split(r"[,\s]+", passage[1].strip())]
         mentioned |= set(names)
-        for name in sorted(set(names) - set(assignment.forms)):
-            yield f"statement.md, line {line}: unknown form {name!r}"
-        for name in sorted(set(assignment.forms) - set(names)) if len(group) > 1 else ():
+        for name in sorted(set(names) - set(assignment.variants)):
+            yield f"statement.md, line {line}: unknown variant {name!r}"
+        for name in sorted(set(assignment.variants) - set(names)) if len(group) > 1 else ():
             yield (
-                f"statement.md, line {line}: the form {name} has no passage here, but "
+                f"statement.md, line {line}: the variant {name} has no passage here, but "
                 f"{', '.join(sorted(set(names)))} have"
             )
-    for name in sorted(set(assignment.forms) - mentioned) if groups else ():
-        yield f"statement.md has no passage for the form {name}"
+    for name in sorted(set(assignment.variants) - mentioned) if groups else ():
+        yield f"statement.md has no passage for the variant {name}"
 
 
 def _tasks(assignment):
-    """Compare the tasks of the statement, in every form, with those of ``assignment.toml``."""
+    """Compare the tasks of the statement, in every variant, with those of ``assignment.toml``."""
     reported = set()
-    for form in assignment.forms:
-        asked = sections(assignment.statement(form))
+    for variant in assignment.variants:
+        asked = sections(assignment.statement(variant))
         ids = [task.id for task in assignment.tasks]
         places = {name: name if name in asked else exercise(name) for name in ids}
         problems = [
-            f"statement.md has no section `## Task {name}`, in the form {form}"
+            f"statement.md has no section `## Task {name}`, in the variant {variant}"
             for name in ids
             if places[name] not in asked
         ]
@@ -106,7 +107,7 @@ def _tasks(assignment):
                     f"statement.md, task {task.id}: the function `{task.function}` is not named"
                 )
         for words in problems:
-            key = words.partition(", in the form")[0]
+            key = words.partition(", in the variant")[0]
             if key not in reported:
                 reported.add(key)
                 yield words
@@ -132,26 +133,26 @@ def exercise(task_id):
 
 
 def _docstrings(assignment):
-    """Find functions whose body a form replaces, but whose formula is still that of the base."""
+    """Find functions whose body a variant replaces, but whose formula is still that of the base."""
     path = assignment.folder / "reference.py"
     if not path.exists():
         return
     base = _functions(read_text(path))
-    for form in sorted(set(assignment.forms) - {"base"}):
-        fragment = assignment.folder / "forms" / f"{form}.py"
+    for variant in sorted(set(assignment.variants) - {"base"}):
+        fragment = assignment.folder / "variants" / f"{variant}.py"
         if not fragment.exists():
             continue
         try:
-            made = _functions(assignment.source(form))
+            made = _functions(assignment.source(variant))
             replaced = _functions(read_text(fragment))
         except (SyntaxError, UserError) as error:
-            yield f"forms/{form}.py cannot be used: {error}"
+            yield f"variants/{variant}.py cannot be used: {error}"
             continue
         public = [name for name in replaced if name in base and not name.startswith("_")]
         if public and all(_same_docstring(base, made, name) for name in public):
             yield (
-                f"forms/{form}.py: all docstrings are those of the base form, so the stub "
-                "describes the base form; add WORDS or docstrings"
+                f"variants/{variant}.py: all docstrings are those of the base variant, so the stub "
+                "describes the base variant; add WORDS or docstrings"
             )
         for name in public:
             if name not in made:
@@ -162,8 +163,8 @@ def _docstrings(assignment):
             formula = MATH.search(before)
             if formula and formula[0] in after and not ast.get_docstring(replaced[name]):
                 yield (
-                    f"forms/{form}.py, {name}: the docstring still has the formula of the base "
-                    "form; give the function a docstring that begins with `.. math::`"
+                    f"variants/{variant}.py, {name}: the docstring still has the formula of the "
+                    "base variant; give the function a docstring that begins with `.. math::`"
                 )
 
 

@@ -13,15 +13,15 @@ import textwrap
 KEPT_SECTIONS = ("Parameters", "Returns")
 
 
-def stub(assignment, form="base", student=""):
+def stub(assignment, variant="base", student=""):
     """Return the text of the file that a student fills in.
 
     Parameters
     ----------
     assignment : Assignment
         The assignment.
-    form : str
-        Name of the form.
+    variant : str
+        Name of the variant.
     student : str
         Id of the student; may be empty.
 
@@ -30,15 +30,15 @@ def stub(assignment, form="base", student=""):
     str
         Python text.
     """
-    tree = ast.parse(assignment.source(form))
+    tree = ast.parse(assignment.source(variant))
     tasks = {}
     for task in assignment.tasks:
         if task.function:
             tasks.setdefault(task.function, task)
     pieces = [
-        _docstring(assignment, form),
+        _docstring(assignment, variant),
         _imports(tree),
-        _names(assignment, form, student),
+        _names(assignment, variant, student),
         _text(assignment),
     ]
     pieces += [
@@ -49,7 +49,7 @@ def stub(assignment, form="base", student=""):
     return _joined(pieces)
 
 
-def referee_stub(assignment, student, exhibits, functions, form="base"):
+def referee_stub(assignment, student, exhibits, functions, variant="base"):
     """Return the file that a referee fills in: the exhibits, blank answers and blank proofs.
 
     Parameters
@@ -62,8 +62,8 @@ def referee_stub(assignment, student, exhibits, functions, form="base"):
         Text of the pairs with planted mistakes.
     functions : dict of str to str
         Task id to name of the exhibit's forward.
-    form : str
-        Name of the form.
+    variant : str
+        Name of the variant.
 
     Returns
     -------
@@ -89,9 +89,9 @@ def referee_stub(assignment, student, exhibits, functions, form="base"):
     ]
     return _joined(
         [
-            _docstring(assignment, form),
+            _docstring(assignment, variant),
             _imports(tree),
-            _names(assignment, form, student),
+            _names(assignment, variant, student),
             answers,
             _text(assignment),
             body,
@@ -109,15 +109,15 @@ def _joined(pieces):
     )
 
 
-def _docstring(assignment, form):
-    told = textwrap.fill(f"Your form of the assignment: {assignment.forms[form]}.", 100)
+def _docstring(assignment, variant):
+    told = textwrap.fill(f"Your variant of the assignment: {assignment.variants[variant]}.", 100)
     count = len(assignment.tasks)
     most = f"{assignment.points:g}"
     return f'"""{assignment.title}: {count} tasks, {most} points; see statement.md.\n\n{told}\n"""'
 
 
-def _names(assignment, form, student):
-    names = {"ASSIGNMENT": assignment.name, "FORM": form, "STUDENT": student}
+def _names(assignment, variant, student):
+    names = {"ASSIGNMENT": assignment.name, "VARIANT": variant, "STUDENT": student}
     return "\n".join(
         f"{name} = {json.dumps(value, ensure_ascii=False)}" for name, value in names.items()
     )

@@ -223,7 +223,7 @@ def class_csv(results, assignment):
     rows = [
         [
             "student",
-            "form",
+            "variant",
             "status",
             "score",
             "most",
@@ -246,7 +246,7 @@ def class_csv(results, assignment):
         rows.append(
             [
                 cell(result.student),
-                result.form,
+                result.variant,
                 result.status,
                 "" if result.score is None else result.score,
                 assignment.points,
@@ -386,7 +386,7 @@ def _hand_ins(results, policy):
     waiting = any(result.pending for result in results)
     head = [
         "student",
-        "form",
+        "variant",
         "points",
         *(["by hand"] if waiting else []),
         *(["days late", "deducted"] if late else []),
@@ -400,7 +400,7 @@ def _hand_ins(results, policy):
         rows.append(
             [
                 result.student,
-                result.form,
+                result.variant,
                 score,
                 *([result.pending] if waiting else []),
                 *([result.late_days, result.deduction] if late else []),

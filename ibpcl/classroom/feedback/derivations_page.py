@@ -135,8 +135,8 @@ def _data(records, entries, labels, anonymous):
 
 def _asked(records, result, verdict):
     return (
-        sections(records.assignment.statement(result.form or "base")).get(verdict.task, "")
-        if (result.form or "base") in records.assignment.forms
+        sections(records.assignment.statement(result.variant or "base")).get(verdict.task, "")
+        if (result.variant or "base") in records.assignment.variants
         else ""
     )
 

@@ -343,7 +343,7 @@ def gradescope(result, assignment, level="kind", with_text=False):
         "tests": tests,
         "extra_data": {
             "status": result.status,
-            "form": result.form,
+            "variant": result.variant,
             "sha256": result.sha256,
             "pending": result.pending,
             "flags": list(result.flags),

@@ -151,7 +151,7 @@ def feedback(result, assignment, level="kind", source="", name=""):
     """
     name = name or result.student
     first = mend_first(result, assignment)
-    asked = sections(assignment.statement(result.form)) if result.status == "graded" else {}
+    asked = sections(assignment.statement(result.variant)) if result.status == "graded" else {}
     views = [
         _view(
             verdict, assignment, asked.get(verdict.task, ""), level, source, first.get(verdict.task)
@@ -168,7 +168,7 @@ def feedback(result, assignment, level="kind", source="", name=""):
         late=lateness(result) if result.deduction else "",
         overview=_overview(result, first),
         views=views,
-        form=assignment.forms.get(result.form, result.form),
+        variant=assignment.variants.get(result.variant, result.variant),
     )
 
 

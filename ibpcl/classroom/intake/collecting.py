@@ -99,7 +99,7 @@ class Found:
     ignored : list of (str, str)
         Name of each file that was passed over, and the reason.
     said : dict
-        The constants in the last attempt, such as STUDENT and FORM.
+        The constants in the last attempt, such as STUDENT and VARIANT.
     """
 
     student: str
@@ -217,7 +217,9 @@ class Collection:
         )
 
 
-def collect(path, assignment=None, key=variants.PUBLIC, platform=None, roster=None, any_form=False):
+def collect(
+    path, assignment=None, key=variants.PUBLIC, platform=None, roster=None, any_variant=False
+):
     """Return the hand-ins in a folder, or in the zip that a platform makes of a class.
 
     Parameters
@@ -232,8 +234,8 @@ def collect(path, assignment=None, key=variants.PUBLIC, platform=None, roster=No
         One of :func:`ibpcl.classroom.intake.platforms.platforms`; guessed by default.
     roster : Roster, optional
         List of the class.
-    any_form : bool
-        Whether to accept a class whose forms do not follow from the key.
+    any_variant : bool
+        Whether to accept a class whose variants do not follow from the key.
 
     Returns
     -------
@@ -242,7 +244,7 @@ def collect(path, assignment=None, key=variants.PUBLIC, platform=None, roster=No
     Raises
     ------
     UserError
-        If no hand-in is found, or if most hand-ins have a form that does not follow from the key.
+        If no hand-in is found, or if the variants of most hand-ins do not follow from the key.
     """
     roster = roster or Roster()
     with _folder(Path(path)) as (folder, left_out):
@@ -256,7 +258,7 @@ def collect(path, assignment=None, key=variants.PUBLIC, platform=None, roster=No
     evidence = [Evidence.of(read.unit, read.said, roster) for read in reads]
     identities = Deciding(evidence, roster, assignment, key).identities()
     submissions = _by_student(reads, identities, assignment)
-    if assignment is not None and not any_form:
+    if assignment is not None and not any_variant:
         refuse_contradiction(submissions, assignment, key)
     ids = {folded(each.student) for each in submissions}
     missing = [student for student in roster.students if folded(student.id) not in ids]
@@ -523,7 +525,7 @@ def _by_student(reads, identities, assignment):
     for read, identity in zip(reads, identities, strict=True):
         unit = read.unit
         origin = unit.pieces[0].name.split("/")[0] if unit.pieces else unit.student
-        # The work of a group has the form of one member, who is the author for the judge.
+        # The work of a group has the variant of one member, who is the author for the judge.
         author = _author(read.said, identity.students)
         for student in identity.students:
             found = students.setdefault(folded(student), Found(student, origin))

@@ -3,7 +3,7 @@
 1. What the platform states itself: the participant's number, a login, an e-mail address.
 2. Names and logins in the names of files and folders, if the class list knows them.
 3. The line ``STUDENT`` of the file.  If several participants claim one student, the file keeps the
-   claim whose form is the student's; a participant whom the platform knows is never displaced.
+   claim whose variant is the student's; a participant whom the platform knows is never displaced.
 4. The best name in the download.
 
 Whatever contradicts the decision is a note for the teacher.
@@ -48,13 +48,13 @@ class Evidence(NamedTuple):
         The files, with what the platform states.
     written : str
         Id in the line STUDENT; empty if there is none.
-    form : str
-        The form that the file names.
+    variant : str
+        The variant that the file names.
     """
 
     unit: object
     written: str
-    form: str
+    variant: str
 
     @classmethod
     def of(cls, unit, said, roster):
@@ -76,7 +76,7 @@ class Evidence(NamedTuple):
         written = shown(said.get("STUDENT", ""))
         written = written if has_words(written) else ""
         meant = roster.match(written) if written else None
-        return cls(unit, meant.id if meant else written, said.get("FORM", ""))
+        return cls(unit, meant.id if meant else written, said.get("VARIANT", ""))
 
 
 class Deciding:
@@ -213,7 +213,7 @@ class Deciding:
         if not listed and unit.logins and not (fits and not self.fits(each, own)):
             return Identity((own,), (f"{_says(each)}, not {own!r}",))
         if not unit.number and not fits and self.fits(each, own):
-            return Identity((own,), (f"{_says(each)}, but the form is that of {own!r}",))
+            return Identity((own,), (f"{_says(each)}, but the variant is that of {own!r}",))
         note = "" if unit.number else f"{own} is taken for {written!r}, the STUDENT in the file"
         return Identity((written,), (note,) if note else ())
 
@@ -222,7 +222,7 @@ class Deciding:
         return max(places, key=lambda at: (self._fit(student, at), -at))
 
     def _fit(self, student, at):
-        """Return how well a unit fits a student: by STUDENT, its own name, the form, and parts of
+        """Return how well a unit fits a student: by STUDENT, its own name, variant, and parts of
         the name.
         """
         each = self.evidence[at]
@@ -253,7 +253,7 @@ class Deciding:
         return not (one.number or two.number) and version_free(one) == version_free(two)
 
     def fits(self, each, student):
-        """Return whether the form in the file is that of a student.
+        """Return whether the variant in the file is that of a student.
 
         Parameters
         ----------
@@ -265,11 +265,11 @@ class Deciding:
         Returns
         -------
         bool
-            False if the key is public, or the file names no form.
+            False if the key is public, or the file names no variant.
         """
-        if self.assignment is None or self.key == variants.PUBLIC or not each.form:
+        if self.assignment is None or self.key == variants.PUBLIC or not each.variant:
             return False
-        return variants.form_of(self.assignment, self.key, student) == each.form
+        return variants.variant_of(self.assignment, self.key, student) == each.variant
 
 
 def version_free(unit):
@@ -315,7 +315,7 @@ def related(named, unit):
 
 
 def refuse_contradiction(found, assignment, key):
-    """Raise an error if most hand-ins have forms that do not follow from the key.
+    """Raise an error if most hand-ins have variants that do not follow from the key.
 
     Parameters
     ----------
@@ -329,22 +329,22 @@ def refuse_contradiction(found, assignment, key):
     Raises
     ------
     UserError
-        If at least two hand-ins, and more than half, name a form that the key gives neither to
+        If at least two hand-ins, and more than half, name a variant that the key gives neither to
         their student nor to the student they name.
     """
-    with_form = [each for each in found if each.said.get("FORM") in assignment.forms]
+    with_variant = [each for each in found if each.said.get("VARIANT") in assignment.variants]
     wrong = [
         each
-        for each in with_form
+        for each in with_variant
         if all(
-            each.said["FORM"] != variants.form_of(assignment, key, student)
+            each.said["VARIANT"] != variants.variant_of(assignment, key, student)
             for student in (each.student, each.said.get("STUDENT") or each.student)
         )
     ]
-    if len(wrong) < 2 or 2 * len(wrong) <= len(with_form):
+    if len(wrong) < 2 or 2 * len(wrong) <= len(with_variant):
         return
     example = wrong[0]
-    given = variants.form_of(assignment, key, example.student)
+    given = variants.variant_of(assignment, key, example.student)
     hint = (
         "was `key` forgotten?"
         if key == variants.PUBLIC
@@ -354,7 +354,7 @@ def refuse_contradiction(found, assignment, key):
         )
     )
     raise UserError(
-        f"class: {len(wrong)} of {len(with_form)} hand-ins have a form that does not follow from "
-        f"the key: {example.origin} is taken for {example.student!r}, whose form is {given!r}, but "
-        f"its FORM is {example.said['FORM']!r}; {hint}"
+        f"class: {len(wrong)} of {len(with_variant)} hand-ins have a variant that does not follow "
+        f"from the key: {example.origin} is taken for {example.student!r}, whose variant is "
+        f"{given!r}, but its VARIANT is {example.said['VARIANT']!r}; {hint}"
     )

@@ -269,7 +269,7 @@ def literals(source):
 
     Examples
     --------
-    >>> literals("STUDENT = 'ada'\\nFORM = f()")
+    >>> literals("STUDENT = 'ada'\\nVARIANT = f()")
     {'STUDENT': 'ada'}
     """
     return dict(facts_of(source)["said"])
@@ -295,7 +295,9 @@ def derivation(source, assignment):
     if has_words(text) or not facts["markdown"]:
         return text if has_words(text) else ""
     given = {
-        line.strip() for form in assignment.forms for line in assignment.statement(form).split("\n")
+        line.strip()
+        for variant in assignment.variants
+        for line in assignment.statement(variant).split("\n")
     }
     cells = [
         "\n".join(line for line in cell.split("\n") if line.strip() not in given)

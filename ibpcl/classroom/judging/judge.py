@@ -50,8 +50,8 @@ class Case:
         The hand-in.
     key : bytes
         The course key.
-    form : str
-        Name of the form that the hand-in is judged in.
+    variant : str
+        Name of the variant that the hand-in is judged in.
     session : Session
         Calls the functions of the hand-in in its sandbox.
     figures : bool
@@ -65,11 +65,11 @@ class Case:
         The values that each wrong proof returned.
     """
 
-    def __init__(self, assignment, submission, key, form, session, figures):
+    def __init__(self, assignment, submission, key, variant, session, figures):
         self.assignment = assignment
         self.submission = submission
         self.key = key
-        self.form = form
+        self.variant = variant
         self.session = session
         self.figures = figures
         self.wrong = {}
@@ -77,8 +77,8 @@ class Case:
 
     @cached_property
     def reference(self):
-        """Reference solution in the student's form."""
-        return self.assignment.reference(self.form)
+        """Reference solution in the student's variant."""
+        return self.assignment.reference(self.variant)
 
     @property
     def student(self):
@@ -138,22 +138,22 @@ class Case:
         """
         return self.assignment.maker(task.inputs)(self.rng(task, size, at), size)
 
-    def function(self, task, form=None):
+    def function(self, task, variant=None):
         """Return the reference's function of a task, without its cache.
 
         Parameters
         ----------
         task : Task
             The task.
-        form : str, optional
-            Name of the form; by default the student's.
+        variant : str, optional
+            Name of the variant; by default the student's.
 
         Returns
         -------
         callable
             Takes the inputs and returns the output alone.
         """
-        reference = self.reference if form is None else self.assignment.reference(form)
+        reference = self.reference if variant is None else self.assignment.reference(variant)
         made = getattr(reference, task.function)
         return made if task.kind == "proof" else lambda *inputs: made(*inputs)[0]
 
@@ -183,7 +183,7 @@ def judge(
     submission,
     sandbox,
     key=variants.PUBLIC,
-    form=None,
+    variant=None,
     public_only=False,
     figures=True,
     locate=False,
@@ -199,9 +199,9 @@ def judge(
     sandbox : str
         Name of the sandbox that the hand-in runs in, one of :data:`ibpcl.sandbox.boxes.NAMES`.
     key : bytes
-        The course key, which decides the form and the inputs.
-    form : str, optional
-        Name of the form; by default the one that follows from key and student.
+        The course key, which decides the variant and the inputs.
+    variant : str, optional
+        Name of the variant; by default the one that follows from key and student.
     public_only : bool
         Whether hidden tasks are left out.
     figures : bool
@@ -221,26 +221,28 @@ def judge(
     :data:`ibpcl.classroom.judging.running.bounds.JUDGE_MB`.
     """
     with bounds.memory(bounds.JUDGE_MB):
-        return _judge(assignment, submission, sandbox, key, form, public_only, figures, locate)
+        return _judge(assignment, submission, sandbox, key, variant, public_only, figures, locate)
 
 
-def _judge(assignment, submission, sandbox, key, form, public_only, figures, locate):
+def _judge(assignment, submission, sandbox, key, variant, public_only, figures, locate):
     start = time.monotonic()
-    form = form or variants.form_of(assignment, key, submission.student)
-    result = Result(assignment.name, submission.student, form, submission.sha256, sandbox=sandbox)
+    variant = variant or variants.variant_of(assignment, key, submission.student)
+    result = Result(
+        assignment.name, submission.student, variant, submission.sha256, sandbox=sandbox
+    )
     refusal = submissions.refuse(submission.source, assignment.imports)
     if refusal is not None:
         place = submission.place(refusal.line) if refusal.line else submission.file
         return _not_graded(result, f"{place} {refusal.words}", start)
     session = Session(submission, assignment, sandbox)
-    case = Case(assignment, submission, key, form, session, figures)
+    case = Case(assignment, submission, key, variant, session, figures)
     try:
         tasks = [
             task for task in assignment.tasks if not public_only or task.visibility == "public"
         ]
         proofs = judge_proofs(tasks, case)
         session.start()
-        result.flags += _claims(submission, assignment, form) + _copies(tasks, submission)
+        result.flags += _claims(submission, assignment, variant) + _copies(tasks, submission)
         for task in tasks:
             result.verdicts.append(proofs.get(task.id) or judge_task(task, case, result.verdicts))
         for verdict in result.verdicts:
@@ -365,10 +367,10 @@ def _text(task, verdict, case):
     return verdict
 
 
-def _claims(submission, assignment, form):
-    """Return flags for constants such as STUDENT and FORM that differ from the expected ones."""
+def _claims(submission, assignment, variant):
+    """Return flags for constants such as STUDENT and VARIANT that differ from the expected ones."""
     said = submissions.literals(submission.source)
-    expected = {"STUDENT": submission.student, "FORM": form, "ASSIGNMENT": assignment.name}
+    expected = {"STUDENT": submission.student, "VARIANT": variant, "ASSIGNMENT": assignment.name}
     return [
         f"{name} in the file is {str(said[name])[:60]!r}, judged as {value!r}"
         for name, value in expected.items()

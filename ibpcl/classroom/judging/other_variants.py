@@ -1,22 +1,22 @@
-"""Answers to another form of an assignment, as in a copy of a neighbour's hand-in.
+"""Answers to another variant of an assignment, as in a copy of a neighbour's hand-in.
 
 A student may confuse two parametrizations in one function, which is a mistake like any other.  A
-hand-in that answers two functions or more in the same other form has solved that form.  It earns
-nothing where the two forms differ.
+hand-in that answers two functions or more in the same other variant has solved that variant.  It
+earns nothing where the two variants differ.
 """
 
 from collections import defaultdict
 
-# From this number of functions in the same other form on, a hand-in is an answer to that form.
+# From this number of functions on, a hand-in is an answer to the other variant.
 LEAST = 2
 WORDS = (
-    "several functions answer another form of the assignment, which earns nothing: read the "
-    "statement of your form"
+    "several functions answer another variant of the assignment, which earns nothing: read the "
+    "statement of your variant"
 )
 
 
 def withdraw(case, verdicts):
-    """Withdraw the points of answers to another form, and of gradients right for these only.
+    """Withdraw the points of answers to another variant, and of gradients right for these only.
 
     Parameters
     ----------
@@ -27,9 +27,9 @@ def withdraw(case, verdicts):
     """
     functions = defaultdict(set)
     for function, partial_credit in case.wrong.items():
-        form = getattr(partial_credit.explanation, "form", "")
-        if form:
-            functions[form].add(function)
+        variant = getattr(partial_credit.explanation, "variant", "")
+        if variant:
+            functions[variant].add(function)
     copied = {function for names in functions.values() if len(names) >= LEAST for function in names}
     if not copied:
         return

@@ -32,7 +32,7 @@ def parts_of(case, function):
     -------
     list of str
     """
-    tree = ast.parse(case.assignment.source(case.form))
+    tree = ast.parse(case.assignment.source(case.variant))
     names = {task.function for task in case.assignment.tasks if task.function}
     bodies = {node.name: node for node in tree.body if isinstance(node, ast.FunctionDef)}
     if function not in bodies:
@@ -164,7 +164,7 @@ def with_own_parts(case, *functions):
     -------
     types.ModuleType
     """
-    source = case.assignment.source(case.form)
+    source = case.assignment.source(case.variant)
     module = types.ModuleType("own_parts")
     exec(compile(source, "<own parts>", "exec"), module.__dict__)
     pairs = {task.function: task.forward for task in case.assignment.tasks if task.kind == "vjp"}

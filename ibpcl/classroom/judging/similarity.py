@@ -66,7 +66,7 @@ def pairs(sources, at_least=0.6):
 def copied(sources, assignment, at_least=0.6):
     """Return hand-ins that look like published code.
 
-    Published code is the reference of the assignment in every form, and the package's own
+    Published code is the reference of the assignment in every variant, and the package's own
     derivations.
 
     Parameters
@@ -86,8 +86,8 @@ def copied(sources, assignment, at_least=0.6):
     # its solution is mended exhibits
     handed_out = any(task.kind == "referee" for task in assignment.tasks)
     public = {
-        f"the solution, form {form}": fingerprints(assignment.source(form))
-        for form in assignment.forms
+        f"the solution, variant {variant}": fingerprints(assignment.source(variant))
+        for variant in assignment.variants
         if not handed_out
     }
     derivations = [fingerprints(read_text(path)) for path in sorted(PRIMITIVES.glob("*.py"))]

@@ -149,8 +149,8 @@ class Result:
         Name of the assignment.
     student : str
         Id of the student.
-    form : str
-        Name of the form that was judged.
+    variant : str
+        Name of the variant that was judged.
     sha256 : str
         Hash of the text that was judged.
     status : {"graded", "not graded"}
@@ -187,7 +187,7 @@ class Result:
 
     assignment: str
     student: str
-    form: str
+    variant: str
     sha256: str
     status: str = "graded"
     reason: str = ""

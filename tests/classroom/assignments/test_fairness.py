@@ -12,10 +12,10 @@ from ibpcl.classroom.judging.judge import Case
 from ibpcl.classroom.judging.verdict import Verdict
 
 STUDENTS = 10
-FORMS = [
-    (name, form)
+VARIANTS = [
+    (name, variant)
     for name in names()
-    for form in find(name).forms
+    for variant in find(name).variants
     if any(task.kind == "extremes" for task in find(name).tasks)
 ]
 
@@ -37,16 +37,16 @@ class Direct:
             return getattr(self.module, function)(dout, cache), 0.0
 
 
-@pytest.mark.parametrize(("name", "form"), FORMS)
-def test_the_reference_is_right_at_the_extremes_of_every_student(name, form):
+@pytest.mark.parametrize(("name", "variant"), VARIANTS)
+def test_the_reference_is_right_at_the_extremes_of_every_student(name, variant):
     assignment = find(name)
-    session = Direct(assignment.reference(form))
+    session = Direct(assignment.reference(variant))
     for task in assignment.tasks:
         for number in range(STUDENTS if task.kind == "extremes" else 0):
             submission = submission_of(assignment, "", f"student {number}")
             verdict = Verdict.of(task)
             judge_extremes(
-                task, verdict, Case(assignment, submission, b"a key", form, session, False)
+                task, verdict, Case(assignment, submission, b"a key", variant, session, False)
             )
             assert verdict.state == "right", (task.id, number, verdict.details)
             # and nothing is passed over at all points

@@ -1,4 +1,4 @@
-"""A form holds what differs from the reference, and is merged with it into one file."""
+"""A variant holds what differs from the reference, and is merged with it into one file."""
 
 import pytest
 
@@ -132,17 +132,17 @@ def test_a_docstring_of_its_own_takes_the_place_of_the_references():
     [
         (
             "def f(x, y):\n    return x, None\n",
-            "form odd: f must have the same signature",
+            "variant odd: f must have the same signature",
         ),
         (
             'def g(x):\n    """.. math:: x"""\n    return x\n',
-            "form odd: g: the reference's docstring has no formula",
+            "variant odd: g: the reference's docstring has no formula",
         ),
         (
             'WORDS = {"in decibels": "in bits"}\n',
-            "form odd: 'in decibels' of WORDS",
+            "variant odd: 'in decibels' of WORDS",
         ),
-        ("print(1)\n", "form odd: line 1 is neither"),
+        ("print(1)\n", "variant odd: line 1 is neither"),
     ],
 )
 def test_what_does_not_fit_the_reference_is_refused(fragment, told):
@@ -152,7 +152,7 @@ def test_what_does_not_fit_the_reference_is_refused(fragment, told):
 
 @pytest.mark.parametrize("name", names())
 def test_forms_differ_from_the_reference_and_from_each_other(name):
-    sources = [find(name).source(form) for form in find(name).forms]
+    sources = [find(name).source(variant) for variant in find(name).variants]
     assert len(set(sources)) == len(sources)
     for source in sources:
         compile(source, name, "exec")

@@ -1,7 +1,7 @@
 """Solutions that were written from a stub and its statement alone, in another way than the
 reference, earn full points.
 
-Each file of ``students/`` is what was handed in first, NUMBER_FORM; it is added to the stub.
+Each file of ``students/`` is what was handed in first, NUMBER_VARIANT; it is added to the stub.
 """
 
 from pathlib import Path
@@ -21,9 +21,9 @@ SOLUTIONS = sorted(Path(__file__).with_name("students").glob("*.py"))
 
 def judged(job):
     path, key = job
-    number, form = path.stem.split("_", 1)
+    number, variant = path.stem.split("_", 1)
     assignment = find(number)
-    text = stub(assignment, form).replace(
+    text = stub(assignment, variant).replace(
         'DERIVATION = r"""\n"""', 'DERIVATION = """By the chain rule."""'
     )
     return judge(
@@ -31,7 +31,7 @@ def judged(job):
         submission_of(assignment, text + "\n\n" + path.read_text()),
         BOX,
         key,
-        form,
+        variant,
         figures=False,
     )
 
@@ -54,9 +54,9 @@ def test_a_solution_written_from_the_statement_earns_full_points(path):
 
 def test_who_works_alone_is_not_taken_for_a_copyist():
     for path in SOLUTIONS:
-        number, form = path.stem.split("_", 1)
+        number, variant = path.stem.split("_", 1)
         assignment = find(number)
-        submissions = {"alone": path.read_text(), "copied": assignment.source(form)}
+        submissions = {"alone": path.read_text(), "copied": assignment.source(variant)}
         assert [name for name, _, _ in similarity.copied(submissions, assignment)] == ["copied"], (
             path.stem
         )

@@ -70,26 +70,31 @@ def test_every_key_of_a_task_is_in_the_guide():
             "",
             "never used",
         ),
-        ("assignment.toml", "[forms]\n", '[forms]\nother = "x"\n', "no file forms/other.py"),
         (
-            "statement.md",
-            "<!-- form: logistic -->",
-            "<!-- form: logistics -->",
-            "form logistic has no passage",
+            "assignment.toml",
+            "[variants]\n",
+            '[variants]\nother = "x"\n',
+            "no file variants/other.py",
         ),
         (
             "statement.md",
-            "<!-- form: logistic -->",
-            "<!-- form: logistics -->",
-            "form 'logistics'",
+            "<!-- variant: logistic -->",
+            "<!-- variant: logistics -->",
+            "variant logistic has no passage",
+        ),
+        (
+            "statement.md",
+            "<!-- variant: logistic -->",
+            "<!-- variant: logistics -->",
+            "variant 'logistics'",
         ),
         ("statement.md", "<!-- end -->\n\n##", "\n##", "not closed"),
         ("statement.md", "## Task 9c", "## Task 9d", "no section `## Task 9c`"),
         ("statement.md", "## Task 9c", "## Task 9d", "asks for task 9d"),
         ("statement.md", "`squash_vjp(dy, cache)` returns", "Return", "`squash_vjp` is not named"),
-        ("forms/logistic.py", 'r""".. math:: y = 1 / (1 + e^{-g x})"""', '"""Squash."""', ""),
+        ("variants/logistic.py", 'r""".. math:: y = 1 / (1 + e^{-g x})"""', '"""Squash."""', ""),
         (
-            "forms/logistic.py",
+            "variants/logistic.py",
             '    r""".. math:: y = 1 / (1 + e^{-g x})"""\n',
             "",
             "formula of the base",
@@ -105,10 +110,10 @@ def test_the_gate_finds_what_authors_forget(folder, file, old, new, told):
 
 
 def test_docstrings_of_another_form_are_found(folder):
-    path = folder / "forms" / "logistic.py"
+    path = folder / "variants" / "logistic.py"
     text = re.sub(r"WORDS = \{.*?\}\n", "", path.read_text(), flags=re.DOTALL)
     path.write_text(re.sub(r'    r"""\.\. math.*?"""\n', "", text))
-    assert "docstrings are those of the base form" in found(folder)
+    assert "docstrings are those of the base variant" in found(folder)
 
 
 @pytest.mark.parametrize("item", ['{ points = "6", text = "x" }', '{ text = "x" }', '"six points"'])

@@ -14,12 +14,12 @@ from ibpcl.classroom.intake.submission import refuse
 from ibpcl.classroom.judging.referee import tasks_of
 from ibpcl.classroom.judging.running import parallel
 
-EVERY = [(name, form) for name in names() for form in find(name).forms]
+EVERY = [(name, variant) for name in names() for variant in find(name).variants]
 MISTAKES = 2  # of each assignment in the sample
 
 
 def sample(name):
-    """Return a few hand-ins of a gate: a stub, the reference in the last form, and mistakes from
+    """Return a few hand-ins of a gate: a stub, the reference in the last variant, and mistakes from
     middle and end.
     """
     every = selftest.cases(find(name))
@@ -75,11 +75,11 @@ def test_gate(name):
     refuse_failures(list(selftest.run(find(name), BOX)), selftest.NAMED_AT_LEAST)
 
 
-@pytest.mark.parametrize(("name", "form"), EVERY)
-def test_stubs_are_python_and_give_nothing_away(name, form):
-    text = blank(find(name), form)
+@pytest.mark.parametrize(("name", "variant"), EVERY)
+def test_stubs_are_python_and_give_nothing_away(name, variant):
+    text = blank(find(name), variant)
     compile(text, "stub.py", "exec")
-    assert blank(find(name), form) == text
+    assert blank(find(name), variant) == text
     assert refuse(text, find(name).imports) is None
     if tasks_of(find(name)):
         return  # the exhibits are there to be read
@@ -91,9 +91,9 @@ def test_stubs_are_python_and_give_nothing_away(name, form):
     assert text.count("raise NotImplementedError") == text.count("\ndef ")
 
 
-@pytest.mark.parametrize(("name", "form"), EVERY)
-def test_statements_have_a_section_per_task_and_no_gradient(name, form):
-    text = find(name).statement(form)
+@pytest.mark.parametrize(("name", "variant"), EVERY)
+def test_statements_have_a_section_per_task_and_no_gradient(name, variant):
+    text = find(name).statement(variant)
     assert "<!--" not in text
     for task in find(name).tasks:
         assert re.search(rf"^## Tasks? [^\n]*\b{task.id}\b", text, re.MULTILINE), (

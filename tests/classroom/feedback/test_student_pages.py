@@ -298,8 +298,8 @@ def test_a_formula_that_cannot_be_read_is_shown_as_it_is(formula):
 @pytest.mark.parametrize("name", names())
 def test_every_formula_of_the_statements_is_drawn(name):
     assignment = find(name)
-    for form in assignment.forms:
-        made = to_html(assignment.statement(form))
+    for variant in assignment.variants:
+        made = to_html(assignment.statement(variant))
         assert 'class="tex"' not in made and not re.search(
             r"\$|\\[a-z]", re.sub("<code>.*?</code>", "", made)
         )

@@ -79,7 +79,7 @@ def test_one_student_has_one_variant_in_every_spelling(spelled):
     assert folded(spelled) == folded("zoë byron")
     key = b"a course key of some length"
     assignment = find("1")
-    assert variants.form_of(assignment, key, spelled) == variants.form_of(
+    assert variants.variant_of(assignment, key, spelled) == variants.variant_of(
         assignment, key, "zoë byron"
     )
     inputs = [variants.generator(key, each, "1a").random() for each in (spelled, "zoë byron")]

@@ -31,14 +31,14 @@ def assignment():
 
 
 def right(assignment, student, **other):
-    """Return the solution in a student's form, as the student hands it in."""
+    """Return the solution in a student's variant, as the student hands it in."""
     said = {
         "ASSIGNMENT": assignment.name,
-        "FORM": variants.form_of(assignment, KEY, student),
+        "VARIANT": variants.variant_of(assignment, KEY, student),
         "STUDENT": student,
     }
     head = "".join(f"{name} = {value!r}\n" for name, value in {**said, **other}.items())
-    return head + assignment.source(said["FORM"])
+    return head + assignment.source(said["VARIANT"])
 
 
 def notebook(*cells):
@@ -169,13 +169,13 @@ BESIDE = {
 @pytest.mark.parametrize("beside", BESIDE)
 @pytest.mark.parametrize("archive", [False, True], ids=["folder", "zip"])
 def test_the_file_is_chosen_by_its_content(beside, archive, assignment, tmp_path):
-    form = variants.form_of(assignment, KEY, "ada")
+    variant = variants.variant_of(assignment, KEY, "ada")
     half = right(assignment, "ada").partition("def log_density(")[0]
     texts = {
         "@old": right(assignment, "ada").replace("return", "return 2 *", 1),
         "@half": half,
-        "@blank": stub(assignment, form, "ada"),
-        "@blank notebook": notebook(stub(assignment, form, "ada")),
+        "@blank": stub(assignment, variant, "ada"),
+        "@blank notebook": notebook(stub(assignment, variant, "ada")),
         "@other": 'ASSIGNMENT = "02_sticks"\n' + find("2").source(),
     }
     content = BESIDE[beside]
@@ -193,8 +193,8 @@ def test_the_file_is_chosen_by_its_content(beside, archive, assignment, tmp_path
 
 
 def test_a_solved_notebook_counts_beside_the_blank_file(assignment, tmp_path):
-    form = variants.form_of(assignment, KEY, "ada")
-    put(tmp_path / "ada" / "gaussian_weights.py", stub(assignment, form, "ada"))
+    variant = variants.variant_of(assignment, KEY, "ada")
+    put(tmp_path / "ada" / "gaussian_weights.py", stub(assignment, variant, "ada"))
     put(tmp_path / "ada" / "gaussian_weights.ipynb", notebook(right(assignment, "ada")))
     assert chosen(collected(tmp_path, assignment)) == {"ada": "ada/gaussian_weights.ipynb"}
 
@@ -291,16 +291,16 @@ def test_a_class_that_contradicts_the_key_is_refused(assignment, tmp_path):
     others = [
         name
         for name in map("s{}".format, range(99))
-        if variants.form_of(assignment, KEY, name) != variants.form_of(assignment, KEY, "ada")
+        if variants.variant_of(assignment, KEY, name) != variants.variant_of(assignment, KEY, "ada")
     ][:4]
     for student in others:
         put(
             tmp_path / f"{student}.py",
-            right(assignment, student, FORM=variants.form_of(assignment, KEY, "ada")),
+            right(assignment, student, VARIANT=variants.variant_of(assignment, KEY, "ada")),
         )
     with pytest.raises(UserError, match="key"):
         collected(tmp_path, assignment)
-    assert len(collected(tmp_path, assignment, any_form=True).found) == 4
+    assert len(collected(tmp_path, assignment, any_variant=True).found) == 4
     put(tmp_path / "ada.py", right(assignment, "ada"))
     for student in others[1:]:
         put(tmp_path / f"{student}.py", right(assignment, student))
@@ -315,7 +315,7 @@ def test_a_forgotten_key_is_an_error(assignment, tmp_path):
 
 
 def test_ids_of_the_hand_out_are_those_of_the_grading(assignment, tmp_path, monkeypatch, capsys):
-    """Folders as `new` writes them come back with the same form, also in the spelling of macOS."""
+    """Folders as `new` writes them keep their variant, also in the spelling of macOS."""
     ids = [
         "ada byron",
         "o'neil",
@@ -350,14 +350,16 @@ def test_ids_of_the_hand_out_are_those_of_the_grading(assignment, tmp_path, monk
         back = tmp_path / "class" / unicodedata.normalize("NFD", folder.name)
         said = {}
         exec((folder / "gaussian_weights.py").read_text().partition("\ndef ")[0], said)
-        form = said["FORM"]
-        head = f'ASSIGNMENT = "{assignment.name}"\nFORM = "{form}"\nSTUDENT = ""\n'
-        put(back / "hw.py", head + assignment.source(form))
+        variant = said["VARIANT"]
+        head = f'ASSIGNMENT = "{assignment.name}"\nVARIANT = "{variant}"\nSTUDENT = ""\n'
+        put(back / "hw.py", head + assignment.source(variant))
     roster, _ = read_students(tmp_path / "course.students.csv")
     collection = collected(tmp_path / "class", assignment, roster=roster)
     assert {each.student for each in collection.found} == set(ids) and not collection.missing
     for found in collection.found:
-        assert found.said["FORM"] == variants.form_of(assignment, KEY, found.student), found.student
+        assert found.said["VARIANT"] == variants.variant_of(assignment, KEY, found.student), (
+            found.student
+        )
     (tmp_path / "students.txt").write_text("\n".join([*ids, "late one"]))
     mine = tmp_path / "handed" / "Ada" / "gaussian_weights.py"
     mine.write_text("mine")

@@ -7,14 +7,16 @@ import zipfile
 
 import pytest
 
-from ibpcl.classroom.assignments import find, form_of
+from ibpcl.classroom.assignments import find, variant_of
 from ibpcl.classroom.intake import Roster, Student, collect
 from ibpcl.cli import main
 
 KEY = b"the key of a course with a class"
 A = find("1")
-FORMS = {name: form_of(A, KEY, name) for name in ("ada", "bea", "cy", *map("s{}".format, range(9)))}
-OTHER = next(name for name, form in FORMS.items() if form != FORMS["ada"])
+VARIANTS = {
+    name: variant_of(A, KEY, name) for name in ("ada", "bea", "cy", *map("s{}".format, range(9)))
+}
+OTHER = next(name for name, variant in VARIANTS.items() if variant != VARIANTS["ada"])
 CLASS = Roster(
     [
         Student("js1", "Smith", "Joe", email="js1@x.org"),
@@ -27,9 +29,11 @@ TWINS = Roster([Student("t1", "Smith", "John"), Student("t2", "Smith", "John")])
 
 
 def right(student, header=True, owner=None):
-    form = FORMS.get(owner or student) or form_of(A, KEY, owner or student)
-    head = f'ASSIGNMENT = "{A.name}"\nFORM = "{form}"\nSTUDENT = "{student}"\n' if header else ""
-    return f"{head}# by {owner or student}\n{A.source(form)}"
+    variant = VARIANTS.get(owner or student) or variant_of(A, KEY, owner or student)
+    head = (
+        f'ASSIGNMENT = "{A.name}"\nVARIANT = "{variant}"\nSTUDENT = "{student}"\n' if header else ""
+    )
+    return f"{head}# by {owner or student}\n{A.source(variant)}"
 
 
 def put(path, text):

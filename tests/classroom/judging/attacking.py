@@ -61,7 +61,7 @@ def attempt(job):
     if "seconds" in head:
         limits = {"seconds": 20, "seconds_per_call": float(head["seconds"])}
         assignment = replace(assignment, limits={**assignment.limits, **limits})
-    form = head.get("form", "base")
+    variant = head.get("variant", "base")
     os.environ["IBPCL_SECRET"] = SECRET
     secret = Path(folder, "neighbour.py")
     secret.write_text(SECRET)
@@ -83,10 +83,12 @@ def attempt(job):
         }
         for name, value in fills.items():
             text = text.replace(name, value)
-        base = stub(assignment, form) if head["base"] == "stub" else assignment.source(form)
+        base = stub(assignment, variant) if head["base"] == "stub" else assignment.source(variant)
         source = base + "\n\n" + text
         start = time.monotonic()
-        result = judge(assignment, submission_of(assignment, source), box, KEY, form, figures=False)
+        result = judge(
+            assignment, submission_of(assignment, source), box, KEY, variant, figures=False
+        )
         seconds = time.monotonic() - start
         connected = _knocked(server)
     page = feedback(result, assignment, "full")

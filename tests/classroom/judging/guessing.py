@@ -100,11 +100,11 @@ GRADIENTS = {  # of the input at place `i`
 }
 
 
-def hand_in_of(assignment, form, forward="zeros", gradient=None):
+def hand_in_of(assignment, variant, forward="zeros", gradient=None):
     """Return a hand-in: forwards of one kind, and gradients of one kind or, without it, consistent
     ones.
     """
-    tree = ast.parse(stub(assignment, form))
+    tree = ast.parse(stub(assignment, variant))
     functions = {node.name: node for node in tree.body if isinstance(node, ast.FunctionDef)}
     gradients = {task.function: task for task in assignment.tasks if task.kind == "vjp"}
     pairs = {task.function for task in assignment.tasks if task.kind == "forward"}

@@ -177,7 +177,7 @@ def sample_vjp(d, cache):
         "2",
         "2a",
         "the complement is forgotten",
-        "other_function other_form",
+        "other_function other_variant",
         '''
 def sample(u, a, b):
     return np.log(u) / (a * b), (np.log(u), a, b)
@@ -241,7 +241,7 @@ def sample(u, logit_theta, tau):
         "3",
         "3a",
         "multiplied by the temperature",
-        "other_form elementwise_factor other_input",
+        "other_variant elementwise_factor other_input",
         '''
 _f, _g = sample, sample_vjp
 def sample(u, logit_theta, tau):
@@ -332,7 +332,7 @@ def kl_to_beta_vjp(d, cache):
         "5",
         "5a",
         "the activity is the mean mask",
-        "other_form other_function missing_term",
+        "other_variant other_function missing_term",
         '''
 def masked_linear(x, v, z, bias):
     w = z * v

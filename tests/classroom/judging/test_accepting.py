@@ -29,8 +29,8 @@ from ibpcl.cli import main
 from ibpcl.errors import UserError
 
 HEAD = (
-    'ASSIGNMENT = "01_gaussian_weights"\nFORM = "base"\nSTUDENT = ""\nDERIVATION = "By the chain '
-    'rule."\n'
+    'ASSIGNMENT = "01_gaussian_weights"\nVARIANT = "base"\nSTUDENT = ""\n'
+    'DERIVATION = "By the chain rule."\n'
 )
 GRADIENTS = "return dv.sum(axis=0), (dv * noise).sum(axis=(0, 1))"
 KL = "return (shift * shift / 2 + (excess / 2 - log_ratio)).sum(), ("

@@ -1,7 +1,7 @@
 """Every hand-in in ``attacks/`` fails in words: no points, no crash, no hang, nothing written, read
 or sent.
 
-The first line of each says what it is added to (the stub, or the reference), in which form, the
+The first line of each says what it is added to (the stub, or the reference), in which variant, the
 most points it may earn, and what the feedback and the teacher's flags must say; perhaps what the
 feedback must never say, the seconds of one call, and what the box must have here (``needs: tree``).
 Names between ``@`` are filled in when it is judged: the path of a neighbour's file, or the text of

@@ -191,15 +191,15 @@ def test_inputs_and_form_are_those_of_key_and_student(key, same):
 
     draws = [variants.generator(each, "ada", "1", "1a", 0).random() for each in (KEY, key)]
     assert (draws[0] == draws[1]) is same
-    assert len({variants.form_of(first(), KEY, f"student {n}") for n in range(60)}) == len(
-        first().forms
+    assert len({variants.variant_of(first(), KEY, f"student {n}") for n in range(60)}) == len(
+        first().variants
     )
 
 
 def test_a_file_that_claims_another_student_is_flagged():
-    result = judged(SOURCE + '\nSTUDENT = "eve"\nFORM = "bits"\n')
+    result = judged(SOURCE + '\nSTUDENT = "eve"\nVARIANT = "bits"\n')
     assert "STUDENT in the file is 'eve', judged as 'selftest'" in result.flags
-    assert any(flag.startswith("FORM") for flag in result.flags)
+    assert any(flag.startswith("VARIANT") for flag in result.flags)
 
 
 linux = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="needs Linux")

@@ -15,7 +15,7 @@ from ibpcl.classroom.judging.running import parallel
 
 MOST_FOR_A_GUESS = 3  # of 90
 MOST_LOST = 10  # of 90, on average over misconceptions
-FORMS = [(name, form) for name in names() for form in find(name).forms]
+VARIANTS = [(name, variant) for name in names() for variant in find(name).variants]
 SAMPLE = [
     ("smooth", None),
     ("first plus product", "cotangent times first"),
@@ -28,9 +28,11 @@ GUESSES = [
 
 
 def points(job):
-    name, form, forward, gradient = job
+    name, variant, forward, gradient = job
     assignment = find(name)
-    result = judged(guessing.hand_in_of(assignment, form, forward, gradient), assignment, form=form)
+    result = judged(
+        guessing.hand_in_of(assignment, variant, forward, gradient), assignment, variant=variant
+    )
     return result.score, result.flags, result.reason
 
 
@@ -43,20 +45,20 @@ def refuse_points(jobs):
 
 @needs_box
 def test_a_guess_earns_nothing():
-    forms = {name: list(find(name).forms) for name in names()}
+    variants = {name: list(find(name).variants) for name in names()}
     refuse_points(
         [
-            (name, forms[name][at % len(forms[name])], *SAMPLE[at % len(SAMPLE)])
-            for at, name in list(enumerate(forms))[::4]
+            (name, variants[name][at % len(variants[name])], *SAMPLE[at % len(SAMPLE)])
+            for at, name in list(enumerate(variants))[::4]
         ]
     )
 
 
 @needs_box
 @pytest.mark.slow
-@pytest.mark.parametrize(("name", "form"), FORMS)
-def test_no_guess_earns_anything_in_any_form(name, form):
-    refuse_points([(name, form, *guess) for guess in GUESSES])
+@pytest.mark.parametrize(("name", "variant"), VARIANTS)
+def test_no_guess_earns_anything_in_any_variant(name, variant):
+    refuse_points([(name, variant, *guess) for guess in GUESSES])
 
 
 def judged_misconception(case):

@@ -91,12 +91,12 @@ DISGUISES = {
 @pytest.mark.parametrize("disguise", DISGUISES.values(), ids=DISGUISES)
 def test_published_solution_in_disguise_is_found(disguise, number):
     assignment = find(number)
-    form = list(assignment.forms)[-1]
-    text = disguise(assignment.source(form))
+    variant = list(assignment.variants)[-1]
+    text = disguise(assignment.source(variant))
     ((name, original, share),) = similarity.copied({"eve": text}, assignment)
-    assert (name, form in original) == ("eve", True)
+    assert (name, variant in original) == ("eve", True)
     assert share > 0.8
-    assert similarity.pairs({"eve": text, "ned": assignment.source(form)})
+    assert similarity.pairs({"eve": text, "ned": assignment.source(variant)})
 
 
 def test_different_mathematics_stays_different():

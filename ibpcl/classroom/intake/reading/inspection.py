@@ -10,7 +10,8 @@ from ibpcl.classroom.intake.reading import escapes, notebooks
 from ibpcl.classroom.intake.reading.newer import newer_syntax
 from ibpcl.classroom.intake.reading.texts import clean
 
-NAMES = ("ASSIGNMENT", "FORM", "STUDENT", "DERIVATION")
+NAMES = ("ASSIGNMENT", "VARIANT", "STUDENT", "DERIVATION")
+OLD_NAMES = {"FORM": "VARIANT"}  # in stubs handed out before version 1.0
 # Common modules of the standard library that neither open files nor start programs.
 HARMLESS = (
     "__future__",
@@ -179,6 +180,7 @@ def _said(node):
     if not isinstance(node, (ast.Assign, ast.AnnAssign)) or len(targets) != 1:
         return
     name = targets[0].id if isinstance(targets[0], ast.Name) else ""
+    name = OLD_NAMES.get(name, name)
     if name in NAMES and isinstance(node.value, ast.Constant):
         value = node.value.value
         if isinstance(value, int) and abs(value) < 10**30:
@@ -211,12 +213,12 @@ def _said_by_lines(source):
     author.
     """
     constants = {}
-    for name in NAMES[:3]:
+    for name in (*NAMES[:3], *OLD_NAMES):
         match = re.search(
             rf"^{name}\s*=\s*([\"'])([^\"'\n\\]{{0,200}})\1", source, flags=re.MULTILINE
         )
         if match:
-            constants[name] = clean(match[2])
+            constants[OLD_NAMES.get(name, name)] = clean(match[2])
     return constants
 
 

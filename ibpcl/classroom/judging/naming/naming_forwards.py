@@ -1,6 +1,6 @@
 """Names for the mistake in a forward, from its values alone.
 
-The following explanations are tried one after another: the answer to another form of the
+The following explanations are tried one after another: the answer to another variant of the
 assignment, a change of the whole result, a change of an input, an error that is a ratio of sizes,
 the reference with one slip, and an error that depends on some inputs only.  All but the last are
 exact: they must reproduce the same numbers at every point that was judged.
@@ -62,15 +62,15 @@ class Explanation(NamedTuple):
         Function of the inputs that returns the same values as the student's; None if unknown.
     inputs : tuple of str
         Names of the inputs that the error depends on, if that is the explanation.
-    form : str
-        Name of the form that was answered, if that is the explanation.
+    variant : str
+        Name of the variant that was answered, if that is the explanation.
     """
 
     kind: str
     words: str
     function: object = None
     inputs: tuple = ()
-    form: str = ""
+    variant: str = ""
 
 
 def explain(task, case, seen):
@@ -94,7 +94,7 @@ def explain(task, case, seen):
     reference = case.function(task)
     searches = (
         _of_whole,
-        _of_other_forms,
+        _of_other_variants,
         _of_results,
         _of_inputs,
         _of_sizes,
@@ -198,17 +198,17 @@ def _of_whole(task, case, seen, reference):
         yield Explanation(kind, words, lambda *inputs: factor * reference(*inputs) + shift)
 
 
-def _of_other_forms(task, case, seen, reference):
-    """Yield another form of the assignment that gives these results."""
-    for form in case.assignment.forms:
-        if form != case.form:
-            other = case.function(task, form)
+def _of_other_variants(task, case, seen, reference):
+    """Yield another variant of the assignment that gives these results."""
+    for variant in case.assignment.variants:
+        if variant != case.variant:
+            other = case.function(task, variant)
             if other is not None and fits(other, seen):
                 words = (
-                    "this is the answer to another form of the assignment: its parametrization, "
-                    "direction or unit are not those of your form"
+                    "this is the answer to another variant of the assignment: its parametrization, "
+                    "direction or unit are not those of your variant"
                 )
-                yield Explanation("other_form", words, other, form=form)
+                yield Explanation("other_variant", words, other, variant=variant)
 
 
 def _of_results(task, case, seen, reference):
@@ -348,7 +348,7 @@ def _of_sizes(task, case, seen, reference):
 
 def _of_slips(task, case, seen, reference):
     """Yield the reference with one slip that gives these results."""
-    source = case.assignment.source(case.form)
+    source = case.assignment.source(case.variant)
     for count, mutant in enumerate(quietly(mutants_of(source, task.function, case.reference))):
         if is_loop(task) and count >= MOST_OF_A_LOOP:
             return
@@ -361,4 +361,4 @@ def _of_slips(task, case, seen, reference):
             yield Explanation(mutant.kind, mutant.words, function)
 
 
-SEARCHES_OF_LOOPS = (_of_whole, _of_other_forms, _of_results, _of_slips)
+SEARCHES_OF_LOOPS = (_of_whole, _of_other_variants, _of_results, _of_slips)

@@ -203,7 +203,7 @@ def _slips(task, left, case, points):
     for each in points[:LEAST_POINTS]:
         with np.errstate(all="ignore"):
             caches.append(getattr(case.reference, task.forward)(*each.inputs.values())[1])
-    source = case.assignment.source(case.form)
+    source = case.assignment.source(case.variant)
     for mutant in quietly(mutants_of(source, task.function, case.reference)):
         waiting = [name for name in usable if name not in slipped]
         if not waiting:

@@ -1,2 +1,2 @@
-# base: stub; form: reversed; most: 40; expect: 1a.*wrong; flag: eve and ned are alike
+# base: stub; variant: reversed; most: 40; expect: 1a.*wrong; flag: eve and ned are alike
 @neighbour@

@@ -1,2 +1,2 @@
-# base: stub; form: precision; most: 10; expect: 1a.*wrong; flag: eve and ibpcl.primitives are alike
+# base: stub; variant: precision; most: 10; expect: 1a.*wrong; flag: eve and ibpcl.primitives are alike
 @primitive@
