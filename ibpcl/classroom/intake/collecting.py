@@ -247,7 +247,8 @@ def collect(
         If no hand-in is found, or if the variants of most hand-ins do not follow from the key.
     """
     roster = roster or Roster()
-    with _folder(Path(path)) as (folder, left_out):
+    path = Path(path)
+    with _folder(path) as (folder, left_out):
         download = platforms.separated(folder, platform, collected_ids(folder))
         if not download.units:
             raise UserError(
@@ -255,6 +256,8 @@ def collect(
                 f"{download.platform!r}; see `platform`"
             )
         reads = [read for unit in download.units for read in _read(unit, assignment, roster)]
+        if path.is_dir() and (packed := _packed_class(reads)):
+            return collect(packed, assignment, key, platform, roster, any_variant)
     evidence = [Evidence.of(read.unit, read.said, roster) for read in reads]
     identities = Deciding(evidence, roster, assignment, key).identities()
     submissions = _by_student(reads, identities, assignment)
@@ -271,8 +274,44 @@ def collect(
         [*map(tuple, left_out), *download.ignored],
         missing,
         unknown,
-        _problems(submissions, missing, roster),
+        _problems(submissions, missing, roster) + _unlisted_groups(reads, missing, roster),
     )
+
+
+def _packed_class(reads):
+    """Return the only file of a folder if it is the zip of a class, else None."""
+    pieces = [(read, piece) for read in reads for piece in read.unit.pieces]
+    if len(pieces) != 1 or pieces[0][0].unit.known:
+        return None
+    read, piece = pieces[0]
+    if piece.path.suffix.lower() != ".zip":
+        return None
+    with _folder(piece.path) as (folder, _):
+        download = platforms.separated(folder)
+    recognized = download.platform != platforms.PLAIN and len(download.units) > 1
+    return piece.path if recognized or len(read.people) > 1 else None
+
+
+def _unlisted_groups(reads, missing, roster):
+    """Return a problem if the participants are groups whose members nothing states.
+
+    Then the names of most participants differ from each other and from all names in the class list,
+    but their files name students of the list, and other students are missing.
+    """
+    names = {}
+    for read in reads:
+        written = shown(read.said.get("STUDENT", ""))
+        listed = has_words(written) and roster.match(written) is not None
+        if read.unit.known and listed and not read.unit.members:
+            names |= {name: read for name in read.unit.names if not roster.find(name).students}
+    has_names = any(student.full_name for student in roster.students)
+    if not missing or not has_names or len(names) < 2 or 2 * len(names) <= len(reads):
+        return []
+    examples = ", ".join(list(names)[:MOST_NAMED])
+    return [
+        f"no student of the class list has one of these names: {examples}; if they are groups, "
+        "give the class list a column `group`, and all members get the points"
+    ]
 
 
 def _problems(submissions, missing, roster):

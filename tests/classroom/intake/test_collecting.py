@@ -120,6 +120,24 @@ def test_a_class_is_read_from_the_zip_that_a_platform_makes(assignment, tmp_path
     assert set(NAMES) <= set(chosen(collection)) and not (tmp_path.parent / "outside.py").exists()
 
 
+@pytest.mark.parametrize("pattern", ["{1}_{2}_assignsubmission_file/hw.py", "{0}/hw.py"])
+def test_the_zip_of_a_class_may_lie_in_a_folder(pattern, assignment, tmp_path):
+    with zipfile.ZipFile(tmp_path / "class.zip", "w") as archive:
+        for number, (student, name) in enumerate(NAMES.items()):
+            text = right(assignment, student)
+            archive.writestr(pattern.format(student, name, number), text)
+    put(tmp_path / ".DS_Store", "x")
+    assert set(chosen(collected(tmp_path, assignment))) == set(NAMES)
+
+
+def test_the_zip_of_one_student_in_a_folder_stays_one_student(assignment, tmp_path):
+    with zipfile.ZipFile(tmp_path / "ada.zip", "w") as archive:
+        archive.writestr("first/hw.py", right(assignment, "ada", STUDENT=""))
+        archive.writestr("second/.git/HEAD", "ref")
+        archive.writestr("second/hw.py", right(assignment, "ada", STUDENT="") + "\n")
+    assert set(chosen(collected(tmp_path, assignment))) == {"ada"}
+
+
 @pytest.mark.parametrize("wrapper", ["submitted", "assignment_77_export", "hw1-submissions"])
 def test_a_folder_around_the_class_is_opened(wrapper, assignment, tmp_path):
     for student in NAMES:

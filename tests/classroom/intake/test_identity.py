@@ -192,6 +192,22 @@ def test_every_member_of_a_group_has_its_submission(way, tmp_path):
     assert {each.attempts[0].submission.student for each in collection.found} == {"ada"}
 
 
+@pytest.mark.parametrize(
+    ("ada", "bea", "is_problem"),
+    [
+        ("Team A", "Team B", True),
+        ("Participant", "Participant", False),
+        ("Byron, Ada", "Bee, Bea", False),
+    ],
+)
+def test_groups_that_nothing_lists_are_a_problem(ada, bea, is_problem, tmp_path):
+    put(tmp_path / f"{ada}_7_assignsubmission_file/hw.py", right("ada"))
+    put(tmp_path / f"{bea}_8_assignsubmission_file/hw.py", right("bea"))
+    collection = read(tmp_path, CLASS)
+    assert owners(collection) == {"ada": "ada", "bea": "bea"}
+    assert any("group" in problem for problem in collection.problems) is is_problem
+
+
 WRAPPERS = ["a", "a/b/c/d/e", "Takeout/x", "Exercise 1/Submissions", "2026/hw"]
 
 
