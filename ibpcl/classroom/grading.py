@@ -15,6 +15,7 @@ from ibpcl.classroom.intake import collecting
 from ibpcl.classroom.intake import submission as submissions
 from ibpcl.classroom.intake.printable import printable_result
 from ibpcl.classroom.intake.students import folder_name
+from ibpcl.classroom.judging import marking
 from ibpcl.classroom.judging.judge import AGAIN, judge
 from ibpcl.classroom.judging.running import parallel
 from ibpcl.classroom.judging.verdict import Result
@@ -44,6 +45,8 @@ class Plan:
         Folder of the results.
     level : str
         Level of hints.
+    scheme : ibpcl.classroom.judging.marking.Marking
+        The marking scheme.
     """
 
     folder: str
@@ -52,6 +55,7 @@ class Plan:
     mark: str
     out: Path
     level: str
+    scheme: marking.Marking
 
 
 def grade(
@@ -68,6 +72,7 @@ def grade(
     attempt="last",
     any_variant=False,
     apart=False,
+    scheme=None,
 ):
     """Grade every hand-in of a folder and write results, feedback pages and ``collection.json``.
 
@@ -103,6 +108,8 @@ def grade(
         Whether to grade even if most hand-ins have a variant that does not follow from the key.
     apart : bool
         Whether ``jobs=1`` uses a second process rather than this one.
+    scheme : ibpcl.classroom.judging.marking.Marking, optional
+        The marking scheme; by default, that of the package.
 
     Returns
     -------
@@ -121,6 +128,7 @@ def grade(
         raise UserError(f"class: `attempt` must be one of {', '.join(ATTEMPTS)}, got {attempt!r}")
     out = Path(out)
     _refuse_out_inside(out, Path(submissions))
+    scheme = scheme or marking.default()
     settings = {
         "assignment": assignment.name,
         "digest": digest(assignment),
@@ -128,6 +136,7 @@ def grade(
         "level": level,
         "sandbox": sandbox,
         "folder": str(assignment.folder),
+        "marking": scheme.rows,
     }
     before = (
         read_json(out / SETTINGS)["assignment"] if (out / SETTINGS).exists() else assignment.name
@@ -139,7 +148,7 @@ def grade(
     write_json(out / SETTINGS, settings)
     write_json(out / COLLECTION, collection.to_dict())
     mark = hashlib.sha256(repr(sorted(settings.items())).encode()).hexdigest()[:16]
-    plan = Plan(str(assignment.folder), sandbox, key, mark, out, level)
+    plan = Plan(str(assignment.folder), sandbox, key, mark, out, level, scheme)
     results = {}
     todo = []
     for collected in collection.found:
@@ -244,6 +253,7 @@ def _one(job, plan):
             plan.sandbox,
             plan.key,
             locate=plan.level in ("line", "full"),
+            scheme=plan.scheme,
         )
         result.student = collected.student  # of a group, whose work is judged as its author's
         result.settings = plan.mark

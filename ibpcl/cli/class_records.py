@@ -53,6 +53,19 @@ def add_actions(action, json):
         help="show numbers instead of student ids on the page of derivations",
     )
     json(report)
+    why = action(
+        "why",
+        "print how the points of a task follow from the evidence",
+        ("ID", "id of the student"),
+        ("TASK", "id of the task, such as 3b"),
+    )
+    why.add_argument(
+        "--in",
+        metavar="DIR",
+        dest="dir",
+        default=".",
+        help="folder of results (default: this folder, or the only one in it)",
+    )
     similar = action("similar", "list pairs of similar hand-ins", FOLDER)
     similar.add_argument(
         "--at-least",
@@ -197,6 +210,25 @@ def _summary(found, graded, pairs, by_hand, derivations):
         f"{flagged} with flags, {len(pairs)} similar pairs; see {found.folder / 'class.html'} and "
         f"{found.folder / 'class.csv'}"
     )
+
+
+def run_why(options):
+    """Print how the points of a task follow from the evidence.
+
+    Parameters
+    ----------
+    options : argparse.Namespace
+        The options of ``ibpcl class why``.
+    """
+    from ibpcl.classroom.feedback import records, why
+
+    folder = Path(options.dir)
+    if not (folder / records.SETTINGS).exists():
+        inside = [path.parent for path in folder.glob(f"*/{records.SETTINGS}")]
+        folder = inside[0] if len(inside) == 1 else folder
+    found = records.load(folder)
+    result, verdict = why.find(found, options.id, options.task)
+    print("\n".join(why.lines(found, result, verdict)))
 
 
 def run_similar(options):

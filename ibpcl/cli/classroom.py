@@ -18,13 +18,13 @@ from ibpcl.cli.class_collection import (
     roster_of,
     run_collect,
 )
-from ibpcl.cli.class_records import run_export, run_report, run_similar
+from ibpcl.cli.class_records import run_export, run_report, run_similar, run_why
 from ibpcl.errors import UserError
 
 EPILOG = """\
 for students:  list, new, check, submit
-for teachers:  key, selftest, collect, grade, report, similar, export, pack,
-               solution
+for teachers:  key, selftest, collect, grade, why, report, similar, export, pack,
+               marking, solution
 HW             an assignment: its number or name from `ibpcl class list`, or a
                folder with your own assignment
 
@@ -139,6 +139,7 @@ def add_parser(subparsers):
     )
     pack.add_argument("--out", metavar="ZIP", help="the zip (default: HW-SYSTEM.zip)")
     _grading(pack)
+    action("marking", "print the marking scheme, to read it or to change a copy")
     solution = action("solution", "print the reference solution", homework)
     solution.add_argument(
         "--variant",
@@ -155,6 +156,11 @@ def _grading(command):
         default="kind",
         help="detail of the feedback: no hints, the kind of mistake, its line, or everything "
         "(default: kind)",
+    )
+    command.add_argument(
+        "--marking",
+        metavar="FILE",
+        help="marking scheme: a changed copy of what `ibpcl class marking` prints",
     )
     _box(command)
     _key(command)
@@ -459,6 +465,7 @@ def run_grade(options):
         0 if every hand-in is graded and the download was read as a class, else 1.
     """
     from ibpcl.classroom import grading
+    from ibpcl.classroom.judging import marking
     from ibpcl.storage import read_json
 
     assignment = _assignment(options)
@@ -490,6 +497,7 @@ def run_grade(options):
             options.attempt,
             options.any_variant,
             apart=True,
+            scheme=marking.read(options.marking or marking.FILE),
         )
     collection = read_json(Path(options.out, grading.COLLECTION))
     print_problems(collection, options.json)
@@ -514,11 +522,33 @@ def run_pack(options):
         The options of ``ibpcl class pack``.
     """
     from ibpcl.classroom.authoring import packing
+    from ibpcl.classroom.judging import marking
 
     assignment = _assignment(options)
     out = options.out or f"{assignment.name}-{options.system}.zip"
-    packing.gradescope(assignment, Path(out), _read_key(options), options.hints, options.sandbox)
+    packing.gradescope(
+        assignment,
+        Path(out),
+        _read_key(options),
+        options.hints,
+        options.sandbox,
+        options.marking or marking.FILE,
+    )
     print(out)
+
+
+def run_marking(options):
+    """Print the marking scheme.
+
+    Parameters
+    ----------
+    options : argparse.Namespace
+        The options of ``ibpcl class marking``.
+    """
+    from ibpcl.classroom.judging import marking
+    from ibpcl.storage import read_text
+
+    print(read_text(marking.FILE), end="")
 
 
 def run_solution(options):
@@ -581,9 +611,11 @@ ACTIONS = {
     "selftest": run_selftest,
     "collect": run_collect,
     "grade": run_grade,
+    "why": run_why,
     "report": run_report,
     "similar": run_similar,
     "export": run_export,
     "pack": run_pack,
+    "marking": run_marking,
     "solution": run_solution,
 }

@@ -158,7 +158,7 @@ def _judged(folder, chapter, tasks, source, path):
     )
     sha256 = hashlib.sha256(source.encode()).hexdigest()
     submissions = Submission("", Path(path), Path(path).name, source, sha256)
-    result = judge(assignment, submissions, "none", form="base", figures=False)
+    result = judge(assignment, submissions, "none", variant="base", figures=False)
     if result.status != "graded":
         raise UserError(f"learn: {result.reason}")
     return {verdict.task: verdict for verdict in result.verdicts}

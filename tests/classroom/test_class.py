@@ -20,7 +20,7 @@ from ibpcl.classroom.authoring.stubs import stub
 from ibpcl.classroom.feedback import records
 from ibpcl.classroom.intake import collect
 from ibpcl.classroom.intake import submission as submissions
-from ibpcl.classroom.judging import similarity
+from ibpcl.classroom.judging import marking, similarity
 from ibpcl.cli import main
 
 MISTAKE = ("return dv.sum(axis=0), (dv * noise)", "return -dv.sum(axis=0), (dv * noise)")
@@ -414,3 +414,31 @@ def test_check_accepts_the_printed_solution(name, tmp_path, capsys):
     states = {verdict["kind"]: verdict["state"] for verdict in result["verdicts"]}
     assert states.pop("text") == "by hand" and set(states.values()) <= {"right"}
     assert main(["class", "submit", str(path)]) == 0
+
+
+@needs_box
+@pytest.mark.parametrize(
+    ("task", "evidence"), [("1a", "right"), ("1b", "no_substance"), ("1j", "DERIVATION")]
+)
+def test_why_shows_the_path_from_evidence_to_points(task, evidence, course, capsys, monkeypatch):
+    monkeypatch.chdir(course / "out")
+    for options in ([], ["--in", str(course / "out")]):
+        assert main(["class", "why", "BEN", task, *options]) in (None, 0)
+        out = capsys.readouterr().out
+        assert out.startswith(f"ben, {task} ") and evidence in out
+    result = next(each for each in records.load(course / "out").results if each.student == "ben")
+    verdict = next(each for each in result.verdicts if each.task == task)
+    assert f"{verdict.points:g} of {verdict.most:g}" in out.split("\n")[0]
+
+
+@needs_box
+@pytest.mark.parametrize("asked", [("eve", "1a"), ("ben", "9z"), ("dee", "1a")])
+def test_why_refuses_what_it_does_not_know(asked, course, capsys):
+    assert main(["class", "why", *asked, "--in", str(course / "out")]) == 2
+    assert asked[0] in capsys.readouterr().err or asked[1] in "9z"
+
+
+def test_the_printed_marking_scheme_can_be_used(tmp_path, capsys):
+    assert main(["class", "marking"]) in (None, 0)
+    (tmp_path / "marking.toml").write_text(capsys.readouterr().out)
+    assert marking.read(tmp_path / "marking.toml") == marking.default()

@@ -5,7 +5,8 @@ from pathlib import Path
 
 from ibpcl import __version__
 from ibpcl.classroom.assignments.variants import PUBLIC
-from ibpcl.storage import json_text, write_bytes, zipped
+from ibpcl.classroom.judging import marking
+from ibpcl.storage import json_text, read_text, write_bytes, zipped
 
 ROOT = Path(__file__).parents[2]
 PARTS = (
@@ -91,7 +92,7 @@ if __name__ == "__main__":
 '''
 
 
-def gradescope(assignment, out, key, level="kind", sandbox="auto"):
+def gradescope(assignment, out, key, level="kind", sandbox="auto", scheme=marking.FILE):
     """Write the zip for Gradescope's "Configure autograder".
 
     The zip holds the course key and the solution: upload it there and nowhere else.  The same
@@ -109,7 +110,10 @@ def gradescope(assignment, out, key, level="kind", sandbox="auto"):
         Level of hints.
     sandbox : {"auto", "bubblewrap", "landlock", "none"}
         Box that hand-ins run in.
+    scheme : path-like
+        File with the marking scheme.
     """
+    marking.read(scheme)
     requirements = " ".join(
         f"{name}=={importlib.metadata.version(name)}" for name in ("numpy", "scipy")
     )
@@ -128,6 +132,7 @@ def gradescope(assignment, out, key, level="kind", sandbox="auto"):
     }
     for name, path in _package(assignment):
         files[name] = path.read_text(encoding="utf-8")
+    files["ibpcl/classroom/judging/marking.toml"] = read_text(scheme)
     write_bytes(out, zipped(files, ("setup.sh", "run_autograder")))
 
 

@@ -4,7 +4,7 @@ import numpy as np
 
 from ibpcl.classroom.judging.comparing import FLOAT32_RTOL, HINTS, as_tuple, compare, worst_error
 from ibpcl.classroom.judging.examples import cotangent_like
-from ibpcl.classroom.judging.marking import UNNAMED, forward_share
+from ibpcl.classroom.judging.marking import UNNAMED, settle
 from ibpcl.classroom.judging.naming.naming_forwards import Seen
 from ibpcl.classroom.judging.own_parts import right_with_own_parts
 from ibpcl.classroom.judging.partial_credit import partial_credit
@@ -48,7 +48,9 @@ def judge_forward(task, verdict, case):
     right = all(kind == "ok" for kind, _ in comparisons)
     own_parts = [] if right else right_with_own_parts(task, case, seen)
     if right or own_parts:
-        verdict.parts = [Part(_point(at, size), "ok", share=1.0) for at, size in enumerate(SIZES)]
+        verdict.parts = [Part(_point(at, size), "ok") for at, size in enumerate(SIZES)]
+        for part in verdict.parts:
+            case.marking.earn(part, "right" if right else "right_with_own_parts")
         verdict.words += own_parts
     else:
         case.wrong[task.function] = finding = partial_credit(task, case, seen)
@@ -57,13 +59,12 @@ def judge_forward(task, verdict, case):
         named = _named(comparisons, finding.explanation)
         for at, (size, (kind, words)) in enumerate(zip(SIZES, named, strict=True)):
             verdict.parts.append(Part(_point(at, size), kind, words, HINTS.get(kind, "")))
-        _share(verdict.parts, finding.recognized)
-    share = sum(part.share for part in verdict.parts) / len(verdict.parts)
+        _share(verdict.parts, finding.recognized, case.marking)
     if task.function in case.session.overwritten:
         verdict.words.append(f"{task.function} overwrites its input: work on a copy")
-        share = min(share, 0.6)
-    verdict.points = share * task.points
-    verdict.state = _state(share)
+        for part in verdict.parts:
+            case.marking.limit(part, "overwrites_its_argument")
+    settle(verdict)
     _tell(verdict, task, hidden)
 
 
@@ -86,9 +87,10 @@ def follow_proof(task, verdict, case):
     own_parts = right_with_own_parts(task, case, seen) if seen else []
     if own_parts:
         del case.wrong[task.function]
-        verdict.parts = [Part(part.name, "ok", share=1.0) for part in verdict.parts]
-        verdict.points = float(task.points)
-        verdict.state = "right"
+        verdict.parts = [Part(part.name, "ok") for part in verdict.parts]
+        for part in verdict.parts:
+            case.marking.earn(part, "right_with_own_parts")
+        settle(verdict)
         verdict.words = own_parts
 
 
@@ -116,18 +118,20 @@ def _named(comparisons, explanation):
     return [(kind, words) if kind == "ok" else name for kind, words in comparisons]
 
 
-def _share(parts, recognized):
+def _share(parts, recognized, marking):
     """Set the share of each point; if a usual point is wrong, points that hide the mistake earn no
     more than that one.
     """
+    for part in parts:
+        if part.kind == "ok":
+            marking.earn(part, "right")
+        elif part.kind not in UNNAMED:
+            marking.earn(part, "named_mistake_in_a_forward" if recognized else "no_substance")
     usual = [part for part, size in zip(parts, SIZES, strict=True) if size == "small"]
-    wrong = any(part.kind != "ok" for part in usual)
-    shares = [
-        forward_share(part.kind) if recognized or part.kind == "ok" else 0.0 for part in parts
-    ]
-    least = min(share for part, share in zip(parts, shares, strict=True) if part.kind != "ok")
-    for part, share in zip(parts, shares, strict=True):
-        part.share = least if wrong else share
+    if any(part.kind != "ok" for part in usual):
+        worst = min((part for part in parts if part.kind != "ok"), key=lambda part: part.share)
+        for part in parts:
+            marking.limit(part, worst.evidence)
 
 
 def judge_extremes(task, verdict, case):
@@ -162,20 +166,19 @@ def judge_extremes(task, verdict, case):
             if kind == "wrong"
             else HINTS.get(kind, "")
         )
-        verdict.parts.append(Part(name, kind, words, hint, right / len(comparisons)))
+        verdict.parts.append(Part(name, kind, words, hint))
+        case.marking.earn(verdict.parts[-1], "right_at_extreme_points", right / len(comparisons))
     known = case.wrong.get(task.function)
     if known is not None and not known.recognized:
         for part in verdict.parts:
-            part.share = 0.0
+            case.marking.earn(part, "no_substance")
     if not verdict.parts:
         verdict.words = [
             f"the result of your {task.function} is too small to compare at every extreme point: "
             "correct its values first"
         ]
         return
-    share = float(np.mean([part.share for part in verdict.parts]))
-    verdict.points = share * task.points
-    verdict.state = _state(share)
+    settle(verdict)
     _tell(verdict, task, task.visibility == "hidden")
 
 
@@ -318,10 +321,6 @@ def _double(value):
         return tuple(map(_double, value))
     small = isinstance(value, (np.ndarray, np.generic)) and value.dtype.kind == "f"
     return value.astype(np.float64) if small else value
-
-
-def _state(share):
-    return "right" if share == 1 else "partial" if share > 0 else "wrong"
 
 
 def _tell(verdict, task, hidden):

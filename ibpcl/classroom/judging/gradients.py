@@ -9,7 +9,7 @@ import re
 import numpy as np
 
 from ibpcl.classroom.judging.comparing import HINTS, as_tuple, is_real
-from ibpcl.classroom.judging.marking import FOLLOW_THROUGH
+from ibpcl.classroom.judging.marking import settle
 from ibpcl.classroom.judging.naming.naming_gradients import trivial_truths, weigh
 from ibpcl.classroom.judging.partial_credit import PartialCredit
 from ibpcl.classroom.judging.running.client import Ended, SubmissionError
@@ -173,7 +173,7 @@ def judge_gradient(task, verdict, case):
                     item.name, "missing", f"the gradient of {item.name} is not a real array"
                 )
             elif not item.ok:
-                parts[item.name] = _part(item, what, size)
+                parts[item.name] = _part(item, what, size, case.marking)
         _problems(report, task, parts, left)
         if at == 0 and case.figures and not hidden:
             verdict.figures += figures(report)
@@ -197,14 +197,14 @@ def judge_gradient(task, verdict, case):
         )
     _refuse_what_shapes_say(task, parts, case)
     if task.function in case.session.overwritten:
-        for name in task.wrt:
-            parts.setdefault(
-                name, Part(name, "changes_cotangent", UNFIT["changes_cotangent"], "", 0.6)
-            )
-    verdict.parts = [parts.get(name, Part(name, "ok", "right", share=1.0)) for name in task.wrt]
-    verdict.points = task.points * sum(part.share for part in verdict.parts) / len(verdict.parts)
-    every = {part.kind for part in verdict.parts}
-    verdict.state = "right" if every == {"ok"} else "partial" if verdict.points else "wrong"
+        for name in set(task.wrt) - set(parts):
+            parts[name] = Part(name, "changes_cotangent", UNFIT["changes_cotangent"])
+            case.marking.earn(parts[name], "overwrites_its_argument")
+    for name in set(task.wrt) - set(parts):
+        parts[name] = Part(name, "ok", "right")
+        case.marking.earn(parts[name], "right")
+    verdict.parts = [parts[name] for name in task.wrt]
+    settle(verdict)
     for part in verdict.parts:
         if part.kind != "ok":
             verdict.details.append(f"{part.name}: {part.kind}: {part.words}")
@@ -227,13 +227,15 @@ def _checked(forward, gradient, inputs, task, left, seed):
         )
 
 
-def _part(item, idle, size):
+def _part(item, idle, size, marking):
     """Return the part of an input with a wrong gradient; :func:`weigh` sets the final share."""
     kind = "zero" if idle == "zero" and item.kind == "missing_term" else item.kind
     hint = HINTS["zero"] if kind == "zero" else item.hint or HINTS.get(kind, "")
     words = item.words + (f" (at {size} shapes)" if size != "small" else "")
-    no_work = bool(idle)
-    return Part(item.name, kind, words, hint, 0.0 if no_work else item.score)
+    part = Part(item.name, kind, words, hint)
+    if not idle:
+        marking.earn(part, "unnamed_mistake_in_a_gradient", min(1.0, 2 * item.score))
+    return part
 
 
 def _problems(report, task, parts, left):
@@ -244,7 +246,7 @@ def _problems(report, task, parts, left):
             continue
         for n in left:
             name = task.wrt[n]
-            parts[name] = Part(name, problem.kind, problem.words, problem.hint, 0.0)
+            parts[name] = Part(name, problem.kind, problem.words, problem.hint)
 
 
 def _idle(gradient, forward, inputs, rng):
@@ -297,7 +299,7 @@ def _follow(task, parts, case):
     if any(part.kind != "zero" for part in fitting) or len(names) < len(task.wrt):
         for part in fitting:
             part.follows = True
-            part.share = max(part.share, FOLLOW_THROUGH)
+            case.marking.raise_to(part, "fits_own_forward")
 
 
 def _refuse_what_shapes_say(task, parts, case):
@@ -316,7 +318,7 @@ def _refuse_what_shapes_say(task, parts, case):
             f"right, but the shapes alone suggest it: it counts once {task.forward} is "
             "recognizably the required function"
         )
-        parts[name] = Part(name, "not_counted", words, "", 0.0)
+        parts[name] = Part(name, "not_counted", words, evidence="no_substance")
 
 
 def figures(report):

@@ -9,12 +9,11 @@ import numpy as np
 
 from ibpcl.classroom.assignments import variants
 from ibpcl.classroom.intake import submission as submissions
-from ibpcl.classroom.judging import answers, independence, other_variants
+from ibpcl.classroom.judging import answers, independence, marking, other_variants
 from ibpcl.classroom.judging.examples import add_examples
 from ibpcl.classroom.judging.forwards import follow_proof, judge_extremes, judge_forward
 from ibpcl.classroom.judging.gradients import judge_gradient
 from ibpcl.classroom.judging.large import judge_at_large
-from ibpcl.classroom.judging.marking import rounded
 from ibpcl.classroom.judging.referee import judge_referee
 from ibpcl.classroom.judging.running import bounds
 from ibpcl.classroom.judging.running.client import SubmissionError, Waiting
@@ -56,6 +55,8 @@ class Case:
         Calls the functions of the hand-in in its sandbox.
     figures : bool
         Whether the figures of public gradients are drawn.
+    scheme : ibpcl.classroom.judging.marking.Marking, optional
+        The marking scheme; by default, that of the package.
 
     Attributes
     ----------
@@ -65,13 +66,14 @@ class Case:
         The values that each wrong proof returned.
     """
 
-    def __init__(self, assignment, submission, key, variant, session, figures):
+    def __init__(self, assignment, submission, key, variant, session, figures, scheme=None):
         self.assignment = assignment
         self.submission = submission
         self.key = key
         self.variant = variant
         self.session = session
         self.figures = figures
+        self.marking = scheme or marking.default()
         self.wrong = {}
         self.seen = {}
 
@@ -187,6 +189,7 @@ def judge(
     public_only=False,
     figures=True,
     locate=False,
+    scheme=None,
 ):
     """Judge one hand-in.
 
@@ -208,6 +211,8 @@ def judge(
         Whether the figures of public gradients are drawn.
     locate : bool
         Whether the lines of mistakes in gradients are searched for, in a second, unscored run.
+    scheme : ibpcl.classroom.judging.marking.Marking, optional
+        The marking scheme; by default, that of the package.
 
     Returns
     -------
@@ -221,10 +226,12 @@ def judge(
     :data:`ibpcl.classroom.judging.running.bounds.JUDGE_MB`.
     """
     with bounds.memory(bounds.JUDGE_MB):
-        return _judge(assignment, submission, sandbox, key, variant, public_only, figures, locate)
+        return _judge(
+            assignment, submission, sandbox, key, variant, public_only, figures, locate, scheme
+        )
 
 
-def _judge(assignment, submission, sandbox, key, variant, public_only, figures, locate):
+def _judge(assignment, submission, sandbox, key, variant, public_only, figures, locate, scheme):
     start = time.monotonic()
     variant = variant or variants.variant_of(assignment, key, submission.student)
     result = Result(
@@ -235,7 +242,7 @@ def _judge(assignment, submission, sandbox, key, variant, public_only, figures, 
         place = submission.place(refusal.line) if refusal.line else submission.file
         return _not_graded(result, f"{place} {refusal.words}", start)
     session = Session(submission, assignment, sandbox)
-    case = Case(assignment, submission, key, variant, session, figures)
+    case = Case(assignment, submission, key, variant, session, figures, scheme)
     try:
         tasks = [
             task for task in assignment.tasks if not public_only or task.visibility == "public"
@@ -353,7 +360,6 @@ def judge_task(task, case, before):
         verdict.words = [f"{task.function} {words}" if verdict.state == "raises" else words]
         more = f"; {error.details}" if getattr(error, "details", "") else ""
         verdict.details = [f"{error.name}: {error.message} (line {error.line}){more}"]
-    verdict.points = rounded(verdict.points)
     verdict.seconds = round(time.monotonic() - start, 2)
     return verdict
 

@@ -3,6 +3,7 @@
 import numpy as np
 
 from ibpcl.classroom.judging.comparing import as_tuple, compare
+from ibpcl.classroom.judging.marking import settle
 from ibpcl.classroom.judging.own_parts import gradients_with_own_parts, wrong_parts
 
 RTOL = 1e-6  # sums over many entries lose digits
@@ -47,14 +48,12 @@ def judge_at_large(task, verdict, case, inputs, dout, gradients):
     ]
     parts = [part for part in verdict.parts if part.name in wrong and part.kind == "ok"]
     for part in parts:
-        verdict.points -= task.points * part.share / len(verdict.parts)
         part.kind = "wrong"
         part.words = WORDS
         part.hint = HINT
-        part.share = 0.0
+        case.marking.earn(part, "wrong_at_large_inputs")
         verdict.words = [line for line in verdict.words if line != f"{part.name}: right"]
         verdict.words.append(f"{part.name}: {WORDS}")
         verdict.details.append(f"{part.name}: {WORDS}")
     if parts:
-        verdict.points = round(max(0.0, verdict.points), 2)
-        verdict.state = "partial" if verdict.points else "wrong"
+        settle(verdict)

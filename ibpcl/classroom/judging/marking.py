@@ -1,59 +1,161 @@
-r"""The marking scheme: the share of a task's points that each outcome earns.
+"""The marking scheme: the share of a task's points that each kind of evidence earns.
 
-=========================================  ========================================================
-outcome                                    share
-=========================================  ========================================================
-right                                      1
-gradient right for a wrong forward         0.9, if that forward is recognizably the required one
-a named mistake (sign, missing sum, ...)   0.6 for one input of a gradient; 0.4 for a forward
-another mistake                            the share of right entries, halved, as `ibpcl.verify`
-                                           scores it
-zero, non-finite, missing, exception       0
-=========================================  ========================================================
-
-The points of a gradient are shared equally among its inputs, those of a forward among the points it
-is compared at.
+The scheme is the table ``marking.toml`` beside this file, with a reason in each row.  A teacher may
+grade with a changed copy.  The judges state evidence; only this module turns it into points.
 """
 
-NAMED_GRADIENT = 0.6
-NAMED_FORWARD = 0.4
-FOLLOW_THROUGH = 0.9
+import functools
+import tomllib
+from pathlib import Path
+from typing import NamedTuple
+
+from ibpcl.errors import UserError
+from ibpcl.storage import read_text
+
+FILE = Path(__file__).with_name("marking.toml")
+# Kinds of mistakes that say only that something is wrong.
 UNNAMED = ("wrong", "wrong_shape", "wrong_type", "non_finite", "zero", "missing", "not_counted")
+EXHIBIT = ("exhibit_kind", "exhibit_line", "exhibit_gradient", "exhibit_proof")
 
 
-def forward_share(kind):
-    """Return the share that a forward earns at one point.
+class Row(NamedTuple):
+    """One row of the marking scheme.
 
-    Parameters
+    Attributes
     ----------
-    kind : str
-        Kind of the mistake, or ``"ok"``.
+    share : float
+        Share of the points of a part, from 0 to 1.
+    reason : str
+        Why the evidence earns this share.
+    """
 
-    Returns
-    -------
-    float
-        Between 0 and 1.
+    share: float
+    reason: str
+
+
+class Marking(NamedTuple):
+    """A marking scheme.
+
+    Attributes
+    ----------
+    rows : dict of str to Row
+        Evidence to row.
 
     Examples
     --------
-    >>> forward_share("ok"), forward_share("sign"), forward_share("wrong")
-    (1.0, 0.4, 0.0)
+    >>> default().rows["fits_own_forward"].share
+    0.9
     """
-    if kind == "ok":
-        return 1.0
-    return 0.0 if kind in UNNAMED else NAMED_FORWARD
+
+    rows: dict
+
+    def earn(self, part, evidence, times=1.0):
+        """Give a part the share of a row.
+
+        Parameters
+        ----------
+        part : ibpcl.classroom.judging.verdict.Part
+            Changed in place.
+        evidence : str
+            The row.
+        times : float
+            Share of the evidence that is present, such as the share of right entries.
+        """
+        part.evidence = evidence
+        part.share = self.rows[evidence].share * times
+
+    def raise_to(self, part, evidence):
+        """Give a part the share of a row if that is more than it has.
+
+        Parameters
+        ----------
+        part : ibpcl.classroom.judging.verdict.Part
+            Changed in place.
+        evidence : str
+            The row.
+        """
+        if self.rows[evidence].share > part.share:
+            self.earn(part, evidence)
+
+    def limit(self, part, evidence):
+        """Give a part the share of a row if that is less than it has.
+
+        Parameters
+        ----------
+        part : ibpcl.classroom.judging.verdict.Part
+            Changed in place.
+        evidence : str
+            The row.
+        """
+        if self.rows[evidence].share < part.share:
+            self.earn(part, evidence)
 
 
-def rounded(points):
-    """Return points rounded to hundredths.
+def settle(verdict):
+    """Set points and state of a verdict from its parts.
 
     Parameters
     ----------
-    points : float
-        Any number of points.
+    verdict : ibpcl.classroom.judging.verdict.Verdict
+        Changed in place; one without parts stays as it is.
+    """
+    if not verdict.parts:
+        return
+    share = sum(part.share for part in verdict.parts)
+    if verdict.kind != "referee":
+        share /= len(verdict.parts)
+    verdict.points = round(share * verdict.most + 1e-9, 2)
+    verdict.state = "right" if share > 1 - 1e-9 else "partial" if share else "wrong"
+
+
+@functools.cache
+def default():
+    """Return the marking scheme of the package.
 
     Returns
     -------
-    float
+    Marking
     """
-    return round(points + 1e-9, 2)
+    return read(FILE)
+
+
+def read(path):
+    """Return the marking scheme in a file.
+
+    Parameters
+    ----------
+    path : path-like
+        A copy of ``marking.toml``.
+
+    Returns
+    -------
+    Marking
+
+    Raises
+    ------
+    UserError
+        If the file is not TOML, a row is missing, unknown or double, a share is not from 0 to 1, a
+        right answer does not earn 1, or the shares of an exhibit do not add up to 1.
+    """
+    try:
+        table = tomllib.loads(read_text(path))
+    except (OSError, ValueError) as error:
+        raise UserError(f"class: the marking scheme {path} cannot be read: {error}") from None
+    rows = {}
+    for row in table.get("row", ()):
+        evidence = str(row.get("evidence"))
+        share = row.get("share")
+        if evidence in rows:
+            raise UserError(f"class: {path}: two rows have the evidence {evidence!r}")
+        if isinstance(share, bool) or not isinstance(share, int | float) or not 0 <= share <= 1:
+            raise UserError(f"class: {path}: {evidence}: share must be from 0 to 1, got {share!r}")
+        rows[evidence] = Row(float(share), str(row.get("reason", "")))
+    names = set(rows) if path == FILE else set(default().rows)
+    for evidence in sorted(names ^ set(rows)):
+        what = "is missing" if evidence in names else "is no evidence that the judge states"
+        raise UserError(f"class: {path}: the row {evidence!r} {what}")
+    if rows["right"].share != 1:
+        raise UserError(f"class: {path}: right: share must be 1, got {rows['right'].share:g}")
+    if abs(sum(rows[evidence].share for evidence in EXHIBIT) - 1) > 1e-9:
+        raise UserError(f"class: {path}: the shares of {', '.join(EXHIBIT)} must add up to 1")
+    return Marking(rows)

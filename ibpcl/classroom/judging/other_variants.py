@@ -7,6 +7,8 @@ earns nothing where the two variants differ.
 
 from collections import defaultdict
 
+from ibpcl.classroom.judging.marking import settle
+
 # From this number of functions on, a hand-in is an answer to the other variant.
 LEAST = 2
 WORDS = (
@@ -38,18 +40,10 @@ def withdraw(case, verdicts):
         own = task.function in copied
         if not own and task.forward not in copied:
             continue
+        before = verdict.points
         for part in verdict.parts:
-            if part.follows or (own and part.kind != "ok"):
-                part.share = 0.0
-        if task.kind in ("extremes", "referee") and own:
-            _set_points(verdict, 0.0)
-        elif verdict.parts:
-            _set_points(verdict, sum(part.share for part in verdict.parts) / len(verdict.parts))
-
-
-def _set_points(verdict, share):
-    points = round(share * verdict.most, 2)
-    if points < verdict.points:
-        verdict.points = points
-        verdict.state = "partial" if points else "wrong"
-        verdict.words.append(WORDS)
+            if part.follows or (own and (part.kind != "ok" or task.kind == "extremes")):
+                case.marking.limit(part, "another_variant")
+        settle(verdict)
+        if verdict.points < before:
+            verdict.words.append(WORDS)

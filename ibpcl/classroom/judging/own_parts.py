@@ -67,6 +67,17 @@ def wrong_parts(case, function):
     return wrong
 
 
+def _may_count(case, wrong, parts):
+    """Return whether a function may be right for wrong parts.
+
+    Each of these is recognizably the function asked for, or its mistake is known and another part
+    is right.  So a composition of guesses earns nothing.
+    """
+    recognized = [case.wrong[name].recognized for name in wrong]
+    named = all(case.wrong[name].explanation for name in wrong)
+    return all(recognized) or (named and bool(set(parts) - set(case.wrong)))
+
+
 def right_with_own_parts(task, case, seen):
     """Return a sentence if a function is wrong only because of the functions that it calls.
 
@@ -85,7 +96,7 @@ def right_with_own_parts(task, case, seen):
         One sentence; empty if the function itself is wrong.
     """
     wrong = wrong_parts(case, task.function)
-    if not wrong or not all(case.wrong[name].recognized for name in wrong):
+    if not wrong or not _may_count(case, wrong, parts_of(case, task.function)):
         return []
     module = with_own_parts(case, task.function)
     made = getattr(module, task.function)
@@ -125,7 +136,7 @@ def gradients_with_own_parts(task, case, inputs, dout):
         Sentence for a gradient that agrees with them.
     """
     wrong = wrong_parts(case, task.function) + wrong_parts(case, task.forward)
-    if not wrong or not all(case.wrong[name].recognized for name in wrong):
+    if not wrong or not _may_count(case, wrong, parts_of(case, task.forward)):
         return None, ""
     module = with_own_parts(case, task.function, task.forward)
     try:

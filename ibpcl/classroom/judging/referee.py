@@ -14,6 +14,7 @@ from ibpcl.classroom.assignments.assignment import Task, module
 from ibpcl.classroom.intake import submission as submissions
 from ibpcl.classroom.judging.comparing import as_tuple, is_real
 from ibpcl.classroom.judging.gradients import judge_gradient
+from ibpcl.classroom.judging.marking import EXHIBIT, settle
 from ibpcl.classroom.judging.running import bounds
 from ibpcl.classroom.judging.running.client import SubmissionError
 from ibpcl.classroom.judging.running.session import described, is_blank
@@ -21,7 +22,7 @@ from ibpcl.classroom.judging.verdict import Part, Verdict
 from ibpcl.errors import UserError
 from ibpcl.storage import read_text, read_toml
 
-SHARES = {"kind": 0.25, "line": 0.25, "mended gradient": 0.35, "proof": 0.15}
+EVIDENCE = dict(zip(("kind", "line", "mended gradient", "proof"), EXHIBIT, strict=True))
 REFUTED = 1e-3  # relative error at which a point refutes a gradient
 MOST_NUMBERS = 10_000  # numbers in a proof's point
 MOST_ENTRIES = 200_000  # entries of the point's arrays once they are broadcast against each other
@@ -170,14 +171,13 @@ def judge_referee(task, verdict, case):
                 kind,
                 words,
                 "" if kind == "ok" else HINTS[name],
-                SHARES[name] * (kind == "ok"),
             )
         )
+        if kind == "ok":
+            case.marking.earn(verdict.parts[-1], EVIDENCE[name])
         verdict.words += [f"{name}: {words}"] if kind != "ok" else []
-    share = sum(part.share for part in verdict.parts)
     verdict.details.append(f"planted: {mistake['label']}, line {lines[task.id]}")
-    verdict.points = share * task.points
-    verdict.state = "right" if share > 0.999 else "partial" if share else "wrong"
+    settle(verdict)
 
 
 def gradient_task(task, mistake):
@@ -210,9 +210,10 @@ def gradient_task(task, mistake):
 
 
 def _mended(task, mistake, case):
-    verdict = Verdict.of(task)
+    gradient = gradient_task(task, mistake)
+    verdict = Verdict.of(gradient)
     try:
-        judge_gradient(gradient_task(task, mistake), verdict, case)
+        judge_gradient(gradient, verdict, case)
     except SubmissionError as error:
         return "wrong", f"{mistake['function']}_vjp {described(error, True, case.submission.file)}"
     return ("ok", "") if verdict.state == "right" else ("wrong", "the gradient is not right yet")

@@ -50,6 +50,8 @@ class Part:
         A hint; may be empty.
     share : float
         Share of the part's points that it earns, from 0 to 1.
+    evidence : str
+        The row of the marking scheme that gives the share.
     follows : bool
         Whether it is right for the student's own, wrong forward.
     example : dict, optional
@@ -61,6 +63,7 @@ class Part:
     words: str = ""
     hint: str = ""
     share: float = 0.0
+    evidence: str = "no_right_value"
     follows: bool = False
     example: dict | None = None
 

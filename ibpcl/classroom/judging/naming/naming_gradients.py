@@ -15,7 +15,7 @@ import numpy as np
 from ibpcl.classroom.judging.comparing import HINTS, as_tuple, is_real, worst_error
 from ibpcl.classroom.judging.examples import cotangent_like
 from ibpcl.classroom.judging.knowledge import Columns, gain, is_trivial
-from ibpcl.classroom.judging.marking import NAMED_GRADIENT, UNNAMED
+from ibpcl.classroom.judging.marking import UNNAMED
 from ibpcl.classroom.judging.naming.mutants import called, mutants_of, quietly
 from ibpcl.classroom.judging.own_parts import gradients_with_own_parts
 from ibpcl.classroom.judging.running.client import SubmissionError
@@ -25,8 +25,10 @@ MOST_POINTS = 30
 LEAST_POINTS = 3
 EXPLAINED = 0.5  # gain from which on a named mistake earns its full share
 SAME = 1e-7
-LITTLE = 0.25  # largest share that right entries earn in a gradient with a smaller gain
 IDLE = 0.9  # a gradient that keeps this share for a zero cotangent does not depend on it
+# rows of the marking scheme
+NAMED = "named_mistake_in_a_gradient"
+NOTHING = "no_substance"
 WHOLE = ("sign", "constant_factor", "mean", "precision")
 RESIDUES = {
     "changes_cotangent",
@@ -84,13 +86,17 @@ def weigh(task, parts, case):
     points = _pulled(task, case, max(1, MOST_POINTS))
     if not points:
         for part in left.values():
-            part.share = 0.0
+            case.marking.earn(part, "no_substance")
         return
     _with_own_parts(task, left, case, points)
     left = {name: part for name, part in left.items() if part.kind != "ok"}
     mended = _slips(task, left, case, points)
     for name, part in left.items():
-        part.share = _worth(task, parts, name, part, case, points, name in mended)
+        evidence = _evidence(task, parts, name, part, case, points, name in mended)
+        if evidence == NAMED:
+            case.marking.raise_to(part, evidence)
+        else:
+            case.marking.limit(part, evidence)
 
 
 def _pulled(task, case, most):
@@ -182,7 +188,7 @@ def _with_own_parts(task, left, case, points):
         part.kind = "ok"
         part.words = words
         part.hint = ""
-        part.share = 1.0
+        case.marking.earn(part, "right_with_own_parts")
 
 
 def _same(own, other, rtol=SAME):
@@ -234,20 +240,20 @@ def _copied(cache):
     return cache.copy() if isinstance(cache, np.ndarray) else cache
 
 
-def _worth(task, parts, name, part, case, points, slipped):
-    """Return the share of one wrong gradient."""
+def _evidence(task, parts, name, part, case, points, slipped):
+    """Return the row of the marking scheme for one wrong gradient."""
     place = task.wrt.index(name)
     if _is_idle(points, place):
-        return 0.0
+        return NOTHING
     known = task.forward not in case.wrong or case.wrong[task.forward].recognized
     named = part.kind not in UNNAMED
     truth = _truth(points, place)
     columns = _columns(points, place)
     easy = is_trivial(truth, columns)
     if easy and not known:
-        return 0.0
+        return NOTHING
     if part.kind == "swapped":
-        return NAMED_GRADIENT if _exchanged(task, parts, place, points) else 0.0
+        return NAMED if _exchanged(task, parts, place, points) else NOTHING
     rearranged = all(
         place < len(each.own) and is_rearranged(each.own[place], each.truth[place])
         for each in points
@@ -255,14 +261,14 @@ def _worth(task, parts, name, part, case, points, slipped):
     own = _own(points, place)
     # of another shape: only the name is known
     if own is None:
-        return NAMED_GRADIENT if named and rearranged else 0.0
+        return NAMED if named and rearranged else NOTHING
     if is_trivial(own, columns):
-        return NAMED_GRADIENT if easy and (rearranged or part.kind in WHOLE) else 0.0
+        return NAMED if easy and (rearranged or part.kind in WHOLE) else NOTHING
     if (slipped and known) or (rearranged and named):
-        return max(NAMED_GRADIENT, part.share)
+        return NAMED
     if gain(own, truth, columns) < EXPLAINED:
-        return min(part.share, LITTLE)
-    return max(NAMED_GRADIENT, part.share) if named else part.share
+        return "gradient_of_little_substance"
+    return NAMED if named else part.evidence
 
 
 def is_rearranged(own, truth):
