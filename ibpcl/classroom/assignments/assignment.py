@@ -65,6 +65,8 @@ class Task:
         Hints, from a vague one to one that nearly solves the task.
     independent_of : tuple of str
         Functions that raise an exception while a proof runs.
+    integral : bool
+        Whether a proof must integrate or sum over nodes; one that does not is flagged.
     rubric : tuple of dict
         Grading criteria of a written task, each with ``points`` and ``text``.
     module : str
@@ -94,6 +96,7 @@ class Task:
     inputs: str = ""
     hints: tuple = ()
     independent_of: tuple = ()
+    integral: bool = False
     rubric: tuple = ()
     module: str = ""
     choices: tuple = ()

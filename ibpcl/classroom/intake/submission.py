@@ -373,7 +373,7 @@ def _not_allowed(name, allowed):
 
 
 def suspicions(source):
-    """Return the places where a gradient function may differentiate numerically.
+    """Return the places of long texts and lists, which may hide code or answers.
 
     Parameters
     ----------

@@ -61,21 +61,21 @@ def without(source, names, proof):
     _same = kl
     """
     tree = ast.parse(source)
-    forbidden = _implementers(tree, names)
+    forbidden = implementers(tree, names)
     message = f"{proof} must not use {' or '.join(names)}: it is a second, independent way"
     lines = source.encode().splitlines(keepends=True)
     starts = [0]
     for line in lines:
         starts.append(starts[-1] + len(line))
     changes = []
-    for node in _module_level(tree):
+    for node in module_level(tree):
         name = getattr(node, "name", "")
         if isinstance(node, DEFINITIONS) and name in forbidden:
             first = min([node.lineno, *(each.lineno for each in node.decorator_list)])
             start = starts[first - 1] + _indentation(lines[first - 1])
             text = f"def {name}(*_, **__): raise RuntimeError({message!r})"
             changes.append(Change(start, _end(node, starts), text, ""))
-        for target, value in _assignments(node):
+        for target, value in assignments(node):
             if target in forbidden and not isinstance(value, ast.Name):
                 start = starts[value.lineno - 1] + value.col_offset
                 text = f"(lambda *_, **__: (_ for _ in ()).throw(RuntimeError({message!r}))"
@@ -108,7 +108,7 @@ def copies(source, names, proof):
         {
             target: value
             for node in tree.body
-            for target, value in _assignments(node)
+            for target, value in assignments(node)
             if isinstance(value, ast.Lambda)
         }
     )
@@ -124,12 +124,24 @@ def copies(source, names, proof):
     return repeated
 
 
-def _implementers(tree, names):
-    """Return the names, and those of the functions that they alias or wrap."""
-    functions = {node.name: node for node in _module_level(tree) if isinstance(node, DEFINITIONS)}
+def implementers(tree, names):
+    """Return the names, and those of the functions that they alias or wrap.
+
+    Parameters
+    ----------
+    tree : ast.Module
+        Syntax tree of the text.
+    names : sequence of str
+        Functions.
+
+    Returns
+    -------
+    set of str
+    """
+    functions = {node.name: node for node in module_level(tree) if isinstance(node, DEFINITIONS)}
     values = {}
-    for node in _module_level(tree):
-        for target, value in _assignments(node):
+    for node in module_level(tree):
+        for target, value in assignments(node):
             values.setdefault(target, []).append(value)
     implementers = set(names)
     new = list(names)
@@ -171,9 +183,18 @@ def _behind(value):
     return []
 
 
-def _module_level(tree):
+def module_level(tree):
     """Yield the statements that run when the module is loaded: also those under ``if``, ``try`` and
     in classes.
+
+    Parameters
+    ----------
+    tree : ast.Module
+        Syntax tree of the text.
+
+    Yields
+    ------
+    ast.AST
     """
     waiting = list(tree.body)
     while waiting:
@@ -187,8 +208,19 @@ def _module_level(tree):
             ]
 
 
-def _assignments(node):
-    """Return the pairs (name, value) of a statement that assigns to names."""
+def assignments(node):
+    """Return the names to which a statement assigns.
+
+    Parameters
+    ----------
+    node : ast.AST
+        The statement.
+
+    Returns
+    -------
+    list of (str, ast.AST)
+        Name and value.
+    """
     if isinstance(node, ast.Assign):
         pairs = [pair for target in node.targets for pair in _pairs(target, node.value)]
     elif isinstance(node, ast.AnnAssign) and node.value is not None:

@@ -9,7 +9,7 @@ import numpy as np
 
 from ibpcl.classroom.assignments import variants
 from ibpcl.classroom.intake import submission as submissions
-from ibpcl.classroom.judging import answers, independence, marking, other_variants
+from ibpcl.classroom.judging import answers, independence, marking, other_variants, underived
 from ibpcl.classroom.judging.examples import add_examples
 from ibpcl.classroom.judging.forwards import follow_proof, judge_extremes, judge_forward
 from ibpcl.classroom.judging.gradients import judge_gradient
@@ -399,7 +399,11 @@ def _numerical(case, verdicts):
     calls and running time.
     """
     flags = [
-        f"line {line}: {words}" for line, words in submissions.suspicions(case.submission.source)
+        f"line {line}: {words}"
+        for line, words in (
+            *submissions.suspicions(case.submission.source),
+            *underived.flags(case.submission.source, case.assignment),
+        )
     ]
     for verdict in verdicts:
         task = case.assignment.task(verdict.task)
@@ -417,7 +421,7 @@ def _numerical(case, verdicts):
                 task.function, task.forward, inputs.values(), dout, cache
             )
             judge_at_large(task, verdict, case, inputs, dout, gradients)
-            counts = case.session.calls(task.function, task.forward, inputs.values(), dout)
+            counts, signs = case.session.calls(task.function, task.forward, inputs.values(), dout)
         except SubmissionError as error:
             flags.append(
                 f"{task.function} at large inputs {described(error, False, case.submission.file)}"
@@ -427,6 +431,11 @@ def _numerical(case, verdicts):
             f"{task.function} calls {name} {count} times at large inputs"
             for name, count in counts.items()
             if count >= MOST_CALLS and name != task.function
+        ]
+        flags += [
+            f"line {line}: {task.function} {words} while it runs"
+            for line, words in signs
+            if not any(flag.startswith(f"line {line}:") for flag in flags)
         ]
         if seconds > SLOW * max(forward_seconds, 1e-3):
             flags.append(

@@ -121,8 +121,7 @@ def inspect(source):
             if isinstance(node, ast.FunctionDef)
         }
         facts["uses"] = [list(pair) for pair in escapes.uses(tree)[:MOST_FOUND]]
-        packed = [list(pair) for pair in escapes.packed(tree)[:MOST_FOUND]]
-        facts["suspicions"] = packed + suspicions(tree)
+        facts["suspicions"] = [list(pair) for pair in escapes.packed(tree)[:MOST_FOUND]]
     except SyntaxError as error:
         words = newer_syntax(source, error) or clean(error.msg or "")
         facts["error"] = [error.lineno or 0, f"is not Python: {words}"]
@@ -131,37 +130,6 @@ def inspect(source):
         facts["error"] = [0, f"is not Python: {clean(str(error)) or type(error).__name__}"]
         facts["said"] = _said_by_lines(source)
     return facts
-
-
-def suspicions(tree):
-    """Return signs of numerical differentiation in gradient functions.
-
-    Parameters
-    ----------
-    tree : ast.Module
-        Syntax tree of the text.
-
-    Returns
-    -------
-    list of [int, str]
-        Line and description.
-    """
-    flags = []
-    functions = {node.name: node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)}
-    for name, node in functions.items():
-        forward = name.removesuffix("_vjp")
-        for inner in ast.walk(node) if name.endswith("_vjp") else ():
-            if len(flags) >= MOST_FOUND:
-                return flags
-            if (
-                isinstance(inner, ast.Call)
-                and isinstance(inner.func, ast.Name)
-                and inner.func.id == forward
-            ):
-                flags.append([inner.lineno, f"{name} calls {forward}"])
-            if isinstance(inner, ast.Constant) and isinstance(inner.value, complex):
-                flags.append([inner.lineno, f"{name} computes with complex numbers"])
-    return flags
 
 
 def _parsed(source):

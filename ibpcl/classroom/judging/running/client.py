@@ -277,14 +277,17 @@ class Worker:
 
         Returns
         -------
-        dict of str to int
+        counts : dict of str to int
             Number of calls by function, as the worker states it.
+        signs : list of (int, str)
+            Lines at which it computes with complex or own numbers, as the worker states it.
         """
-        counts = self._ask(do="calls", function=function, dout=dout, cache=cache)["counts"]
+        reply = self._ask(do="calls", function=function, dout=dout, cache=cache)
+        counts = reply["counts"] if type(reply["counts"]) is dict else {}
+        signs = reply.get("signs") if type(reply.get("signs")) in (list, tuple) else ()
         return (
-            {clean(name, 80): n for name, n in counts.items() if type(n) is int}
-            if type(counts) is dict
-            else {}
+            {clean(name, 80): n for name, n in counts.items() if type(n) is int},
+            [(pair[0], clean(pair[1], 80)) for pair in signs if _is_sign(pair)],
         )
 
     def locate(self, checker, function, forward, inputs, wrt, seconds):
@@ -373,6 +376,16 @@ def _as_hand_in(processor, waiting):
         }[error.cause]
         details = error.details or ("" if error.code is None else f"exit code {error.code}")
         raise Ended(name, message, details) from None
+
+
+def _is_sign(pair):
+    return (
+        type(pair) in (list, tuple)
+        and len(pair) == 2
+        and type(pair[0]) is int
+        and 0 < pair[0] < 1_000_000
+        and type(pair[1]) is str
+    )
 
 
 def _seconds(reply):

@@ -18,6 +18,8 @@ import time
 import types
 from collections import OrderedDict
 
+import numpy as np
+
 try:
     from sandbox import child, frames  # in the sandbox
 except ImportError:
@@ -31,6 +33,20 @@ CELL = re.compile(r"^# %% (?:code cell (\d+)|\[markdown\])$", re.MULTILINE)
 MOST_CELL_SECONDS = 5.0  # processor time
 MOST_SKIPPED = 50
 MOST_GRADIENTS = 64
+MOST_SIGNS = 5
+
+
+def _sign(value):
+    """Return what a value shows about how a gradient is computed, or ""."""
+    for each in value[:MOST_SIGNS] if isinstance(value, (tuple, list)) else (value,):
+        kind = type(each)
+        if isinstance(each, (complex, np.complexfloating)) or (
+            isinstance(each, np.ndarray) and each.dtype.kind == "c"
+        ):
+            return "computes with complex numbers"
+        if kind.__module__ == "handin" and hasattr(kind, "__mul__") and not isinstance(each, tuple):
+            return f"computes with numbers of the class {kind.__name__}"
+    return ""
 
 
 class Program:
@@ -212,20 +228,31 @@ class Program:
         Returns
         -------
         dict
-            The reply: ``counts``, a dict of function to number of calls.
+            The reply: ``counts``, a dict of function to number of calls, and ``signs``, a list of
+            line and description where it computes with complex numbers or own numbers.
         """
         counts = {}
+        signs = {}
 
-        def count(frame, event, _):
-            if event == "call" and frame.f_code.co_filename == self.file:
+        def look(frame, event, value):
+            if frame.f_code.co_filename != self.file:
+                return
+            if event == "call":
                 counts[frame.f_code.co_name] = counts.get(frame.f_code.co_name, 0) + 1
+            elif event == "return":
+                for each in (value, *frame.f_locals.values()):
+                    if sign := _sign(each):
+                        signs.setdefault(frame.f_code.co_firstlineno, sign)
 
-        sys.setprofile(count)
+        sys.setprofile(look)
         try:
             self.function(function)(dout, self.caches[cache])
         finally:
             sys.setprofile(None)
-        return {"counts": dict(list(counts.items())[:100])}
+        return {
+            "counts": dict(list(counts.items())[:100]),
+            "signs": list(signs.items())[:MOST_SIGNS],
+        }
 
     def locate(self, checker, function, forward, inputs, wrt, seconds):
         """Run the checker on a gradient function and its forward, with access to their text.

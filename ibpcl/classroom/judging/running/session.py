@@ -254,8 +254,10 @@ class Session:
 
         Returns
         -------
-        dict of str to int
+        counts : dict of str to int
             Number of calls by function.
+        signs : list of (int, str)
+            Lines at which it computes with complex or own numbers.
 
         Raises
         ------
