@@ -217,14 +217,8 @@ def digest(assignment):
         Sixteen hexadecimal digits, which change with any ``.py``, ``.toml`` or ``.md`` file.
     """
     total = hashlib.sha256()
-    for path in sorted(assignment.folder.rglob("*")):
-        if path.suffix in (".py", ".toml", ".md") and path.is_file():
-            total.update(
-                str(path.relative_to(assignment.folder)).encode()
-                + b"\0"
-                + path.read_bytes()
-                + b"\0"
-            )
+    for name, path in sorted(assignment.files.items()):
+        total.update(name.encode() + b"\0" + path.read_bytes() + b"\0")
     return total.hexdigest()[:16]
 
 

@@ -1,6 +1,7 @@
 """Assignments: tasks, variants, reference solution, inputs and statement, read from a folder."""
 
 import functools
+import importlib.util
 import linecache
 import re
 import types
@@ -12,9 +13,20 @@ from ibpcl.classroom.assignments.slices import imports, sliced
 from ibpcl.errors import UserError
 from ibpcl.storage import read_text, read_toml
 
+
+def _teacher():
+    """Return the folder of the package with the files that only teachers have, or None."""
+    spec = importlib.util.find_spec("ibpcl_teacher")
+    if spec is not None and spec.origin:
+        return Path(spec.origin).parent
+    return SOURCE if SOURCE.is_dir() else None
+
+
 FOLDER = Path(__file__).parent
+SOURCE = Path(__file__).parents[3] / "teacher" / "ibpcl_teacher"  # in a copy of the source
 CHAPTERS = Path(__file__).parents[2] / "learn" / "chapters"  # assignments of the guided path
 PRIMITIVES = Path(__file__).parents[2] / "primitives"
+TEACHER = _teacher()
 KINDS = (
     "forward",
     "vjp",
@@ -160,6 +172,43 @@ class Assignment:
         """
         return next(task for task in self.tasks if task.id == name)
 
+    @functools.cached_property
+    def files(self):
+        """Path of each file by its name in the assignment, those that only teachers have last."""
+        places = [self.folder]
+        if TEACHER is not None and self.folder.parent == FOLDER:
+            places.append(TEACHER / self.name)
+        return {
+            path.relative_to(place).as_posix(): path
+            for place in places
+            for path in sorted(place.rglob("*"))
+            if path.suffix in (".py", ".toml", ".md") and "__pycache__" not in path.parts
+        }
+
+    def path(self, name):
+        """Return the path of a file of the assignment.
+
+        Parameters
+        ----------
+        name : str
+            Name of the file, such as ``"inputs.py"``.
+
+        Returns
+        -------
+        pathlib.Path
+
+        Raises
+        ------
+        UserError
+            If the file does not exist.
+        """
+        if name not in self.files:
+            raise UserError(
+                f"class: {self.name} has no {name} here: only teachers have it, with the package "
+                "ibpcl-teacher, which is the folder `teacher` of the source"
+            )
+        return self.files[name]
+
     def source(self, variant="base"):
         """Return the text of the reference solution in a variant.
 
@@ -178,10 +227,10 @@ class Assignment:
         UserError
             If the assignment has no such variant.
         """
-        parts = [self.folder / name for name in ("bank.py", "reference.py")]
-        base = "\n\n".join(
-            [read_text(path) for path in parts if path.exists()] + self._primitives()
-        )
+        parts = [name for name in ("bank.py", "reference.py") if name in self.files]
+        if not parts and any(task.kind == "referee" for task in self.tasks):
+            parts = ["bank.py"]  # only teachers have it
+        base = "\n\n".join([read_text(self.path(name)) for name in parts] + self._primitives())
         if variant == "base":
             return base
         if variant not in self.variants:
@@ -229,7 +278,7 @@ class Assignment:
         callable
             ``maker(rng, size)`` returns the inputs as a dict.
         """
-        return getattr(_inputs(self.folder / "inputs.py"), name)
+        return getattr(_inputs(self.path("inputs.py")), name)
 
     def statement(self, variant="base"):
         """Return the statement, with the passages of this variant only.

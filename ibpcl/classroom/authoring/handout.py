@@ -75,7 +75,7 @@ def new(assignment, out, student="", key=variants.PUBLIC, variant=None):
     }
     if referee.tasks_of(assignment):
         contents["exhibits.py"] = referee.exhibits(
-            assignment, referee.chosen(assignment, key, student)
+            assignment, referee.chosen(assignment, key, student), key, student
         )[0]
     text = blank(assignment, variant, student, key)
     contents |= {assignment.file: text, checks: CHECKS.format(file=assignment.file, name=checks)}
@@ -153,7 +153,11 @@ def blank(assignment, variant, student="", key=variants.PUBLIC):
     mistakes = referee.chosen(assignment, key, student)
     functions = {task: mistake["function"] for task, mistake in mistakes.items()}
     return referee_stub(
-        assignment, student, referee.exhibits(assignment, mistakes)[0], functions, variant
+        assignment,
+        student,
+        referee.exhibits(assignment, mistakes, key, student)[0],
+        functions,
+        variant,
     )
 
 

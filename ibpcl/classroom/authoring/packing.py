@@ -145,7 +145,5 @@ def _package(assignment):
         ):
             if not path.is_relative_to(skipped) or path.parent == skipped:
                 yield f"ibpcl/{path.relative_to(ROOT).as_posix()}", path
-    place = f"ibpcl/classroom/assignments/{assignment.name}"
-    for path in sorted(assignment.folder.rglob("*")):
-        if path.suffix in (".py", ".toml", ".md") and "__pycache__" not in path.parts:
-            yield f"{place}/{path.relative_to(assignment.folder).as_posix()}", path
+    for name, path in assignment.files.items():
+        yield f"ibpcl/classroom/assignments/{assignment.name}/{name}", path

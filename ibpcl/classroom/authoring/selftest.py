@@ -65,7 +65,7 @@ def mistakes(assignment):
     list of dict
         Entries of ``mistakes.toml``.
     """
-    path = assignment.folder / "mistakes.toml"
+    path = assignment.files.get("mistakes.toml", assignment.folder / "mistakes.toml")
     return read_toml(path).get("mistake", []) if path.exists() else []
 
 
@@ -180,7 +180,8 @@ def solution(assignment, variant="base", key=variants.PUBLIC, student=STUDENT):
     if not referee.tasks_of(assignment):
         return text
     mistakes = referee.chosen(assignment, key, student)
-    _, lines = referee.exhibits(assignment, mistakes)
+    _, lines = referee.exhibits(assignment, mistakes, key, student)
+    text, _ = referee.exhibits(assignment, mistakes, key, student, mended=True)
     answers = {
         task: {"kind": mistake["kinds"][0], "line": lines[task]}
         for task, mistake in mistakes.items()

@@ -9,12 +9,18 @@ import numpy as np
 
 from ibpcl.classroom.assignments import variants
 from ibpcl.classroom.intake import submission as submissions
-from ibpcl.classroom.judging import answers, independence, marking, other_variants, underived
+from ibpcl.classroom.judging import (
+    answers,
+    independence,
+    marking,
+    other_variants,
+    referee,
+    underived,
+)
 from ibpcl.classroom.judging.examples import add_examples
 from ibpcl.classroom.judging.forwards import follow_proof, judge_extremes, judge_forward
 from ibpcl.classroom.judging.gradients import judge_gradient
 from ibpcl.classroom.judging.large import judge_at_large
-from ibpcl.classroom.judging.referee import judge_referee
 from ibpcl.classroom.judging.running import bounds
 from ibpcl.classroom.judging.running.client import SubmissionError, Waiting
 from ibpcl.classroom.judging.running.lines import add_lines
@@ -26,7 +32,7 @@ JUDGES = {
     "proof": judge_forward,
     "extremes": judge_extremes,
     "vjp": judge_gradient,
-    "referee": judge_referee,
+    "referee": referee.judge_referee,
     "number": answers.judge_number,
     "choice": answers.judge_choice,
     "prediction": answers.judge_prediction,
@@ -250,6 +256,7 @@ def _judge(assignment, submission, sandbox, key, variant, public_only, figures, 
         proofs = judge_proofs(tasks, case)
         session.start()
         result.flags += _claims(submission, assignment, variant) + _copies(tasks, submission)
+        result.flags += referee.pasted(assignment, submission.source) if not public_only else []
         for task in tasks:
             result.verdicts.append(proofs.get(task.id) or judge_task(task, case, result.verdicts))
         for verdict in result.verdicts:

@@ -6,6 +6,7 @@ student's id select one for each task of kind ``referee``, never two in the same
 """
 
 import ast
+import functools
 
 import numpy as np
 
@@ -15,6 +16,7 @@ from ibpcl.classroom.intake import submission as submissions
 from ibpcl.classroom.judging.comparing import as_tuple, is_real
 from ibpcl.classroom.judging.gradients import judge_gradient
 from ibpcl.classroom.judging.marking import EXHIBIT, settle
+from ibpcl.classroom.judging.rewriting import rewritten
 from ibpcl.classroom.judging.running import bounds
 from ibpcl.classroom.judging.running.client import SubmissionError
 from ibpcl.classroom.judging.running.session import described, is_blank
@@ -79,7 +81,7 @@ def chosen(assignment, key, student):
     UserError
         If the tasks outnumber the functions with mistakes.
     """
-    every = read_toml(assignment.folder / "mistakes.toml")["mistake"]
+    every = read_toml(assignment.path("mistakes.toml"))["mistake"]
     order = variants.generator(
         key, "" if key == variants.PUBLIC else student, assignment.name, "exhibits"
     ).permutation(len(every))
@@ -94,8 +96,8 @@ def chosen(assignment, key, student):
     return mistakes
 
 
-def exhibits(assignment, mistakes):
-    """Return the text of the exhibits, and the line of each mistake.
+def exhibits(assignment, mistakes, key=variants.PUBLIC, student="", mended=False):
+    """Return the text of the exhibits, in other words for each student, and the lines of mistakes.
 
     Parameters
     ----------
@@ -103,6 +105,12 @@ def exhibits(assignment, mistakes):
         A referee assignment.
     mistakes : dict of str to dict
         Task id to entry of ``mistakes.toml``.
+    key : bytes
+        The course key, which chooses the words.
+    student : str
+        Id of the student, for the same purpose.
+    mended : bool
+        Whether to leave the mistakes out.
 
     Returns
     -------
@@ -119,7 +127,7 @@ def exhibits(assignment, mistakes):
     names = {
         name for each in mistakes.values() for name in (each["function"], each["function"] + "_vjp")
     }
-    text = _only(read_text(assignment.folder / "bank.py"), names)
+    text = _only(read_text(assignment.path("bank.py")), names)
     for at, mistake in enumerate(mistakes.values()):
         if (count := text.count(mistake["replace"])) != 1:
             raise UserError(
@@ -132,8 +140,10 @@ def exhibits(assignment, mistakes):
         task, mistake = list(mistakes.items())[number]
         before = text[: text.index(f"\0{number}\0")].count("\n") + 1
         lines[task] = before + _first_difference(mistake["replace"], mistake["by"])
-        text = text.replace(f"\0{number}\0", mistake["by"])
-    return text, lines
+        text = text.replace(f"\0{number}\0", mistake["replace" if mended else "by"])
+    student = "" if key == variants.PUBLIC else student
+    words = functools.partial(variants.generator, key, student, assignment.name, "words")
+    return rewritten(text, words, lines)
 
 
 def judge_referee(task, verdict, case):
@@ -150,7 +160,7 @@ def judge_referee(task, verdict, case):
     """
     mistakes = chosen(case.assignment, case.key, case.submission.student)
     mistake = mistakes[task.id]
-    planted, lines = exhibits(case.assignment, mistakes)
+    planted, lines = exhibits(case.assignment, mistakes, case.key, case.submission.student)
     answers = submissions.literals(case.submission.source).get("ANSWERS")
     answer = answers.get(task.id) if isinstance(answers, dict) else None
     answer = answer if isinstance(answer, dict) else {}
@@ -178,6 +188,41 @@ def judge_referee(task, verdict, case):
         verdict.words += [f"{name}: {words}"] if kind != "ok" else []
     verdict.details.append(f"planted: {mistake['label']}, line {lines[task.id]}")
     settle(verdict)
+
+
+def pasted(assignment, source):
+    """Return flags for gradients that are the text of the bank, which no exhibit has.
+
+    A mended exhibit has the words that the course key chose.
+
+    Parameters
+    ----------
+    assignment : Assignment
+        Any assignment.
+    source : str
+        Text of the hand-in.
+
+    Returns
+    -------
+    list of str
+    """
+    if not tasks_of(assignment):
+        return []
+    bank = _gradients(assignment.source())
+    return [
+        f"line {line}: {name} is the package's own text, and not a corrected exhibit"
+        for name, (line, body) in _gradients(source).items()
+        if body == bank.get(name, (0, ""))[1]
+    ]
+
+
+def _gradients(text):
+    """Return line and code of each gradient in a text that parses, by name."""
+    return {
+        node.name: (node.lineno, ast.unparse(node.body[ast.get_docstring(node) is not None :]))
+        for node in ast.parse(text).body
+        if isinstance(node, ast.FunctionDef) and node.name.endswith("_vjp")
+    }
 
 
 def gradient_task(task, mistake):

@@ -5,14 +5,19 @@ refuting them.
 import resource
 from pathlib import Path
 
+import numpy as np
 import pytest
 from classroom_common import BOX, KEY, judged, verdict
 
-from ibpcl.classroom.assignments.assignment import find
+from ibpcl.classroom.assignments import PUBLIC
+from ibpcl.classroom.assignments import assignment as assignments
+from ibpcl.classroom.assignments.assignment import find, module
 from ibpcl.classroom.authoring import selftest
 from ibpcl.classroom.authoring.handout import blank, new
 from ibpcl.classroom.judging import referee
+from ibpcl.classroom.judging.comparing import as_tuple
 from ibpcl.classroom.judging.judge import judge
+from ibpcl.errors import UserError
 
 TOY = find(str(Path(__file__).parent / "toys" / "80_toy_referee"))
 MISTAKES = referee.chosen(TOY, KEY, "selftest")
@@ -38,14 +43,12 @@ def test_students_get_different_exhibits_and_always_the_same():
 def test_the_lines_are_those_of_the_file_that_is_handed_out(tmp_path):
     new(TOY, tmp_path, "selftest", KEY)
     handed_out = (tmp_path / "exhibits.py").read_text().splitlines()
-    _, lines = referee.exhibits(TOY, MISTAKES)
-    for task, mistake in MISTAKES.items():
-        wrong = [
-            line
-            for line in mistake["by"].splitlines()
-            if line not in mistake["replace"].splitlines()
-        ]
-        assert handed_out[lines[task] - 1] == wrong[0]
+    _, lines = referee.exhibits(TOY, MISTAKES, KEY, "selftest")
+    mended = referee.exhibits(TOY, MISTAKES, KEY, "selftest", mended=True)[0].splitlines()
+    differ = [
+        n for n, rows in enumerate(zip(handed_out, mended, strict=True), 1) if len({*rows}) > 1
+    ]
+    assert differ == sorted(lines.values())
 
 
 def test_the_stub_names_the_function_of_each_task():
@@ -59,7 +62,58 @@ def test_exhibits_that_were_handed_out_are_not_taken_for_a_copy():
     from ibpcl.classroom.judging import similarity
 
     eighth = find("8")
-    assert similarity.copied({"ada": selftest.solution(eighth, key=KEY)}, eighth) == []
+    text = selftest.solution(eighth, key=KEY)
+    assert similarity.copied({"ada": text}, eighth) == []
+    assert referee.pasted(eighth, text) == []
+
+
+def test_the_package_s_own_text_is_flagged():
+    eighth = find("8")
+    text = selftest.solution(eighth, key=KEY)
+    own = text + eighth.source()[eighth.source().index("def attention_vjp") :]
+    flags = judged(own, eighth, figures=False).flags
+    assert any("attention_vjp" in flag and flag.startswith("line ") for flag in flags), flags
+
+
+def test_no_line_of_an_exhibit_is_a_line_of_the_bank():
+    eighth = find("8")
+    bank = {line.strip() for line in eighth.source().splitlines() if " = " in line}
+    shares = []
+    for student in "abcdefgh":
+        text, _ = referee.exhibits(eighth, referee.chosen(eighth, KEY, student), KEY, student)
+        lines = [line.strip() for line in text.splitlines() if " = " in line]
+        shares.append(sum(line in bank for line in lines) / len(lines))
+    assert max(shares) < 0.35  # short lines such as ``dx = np.zeros_like(x)`` have no other words
+
+
+def test_rewritten_exhibits_compute_the_same_numbers_bit_for_bit():
+    eighth = find("8")
+    for student in "abc":
+        chosen = referee.chosen(eighth, KEY, student)
+        text, _ = referee.exhibits(eighth, chosen, KEY, student, mended=True)
+        made = module(text, "exhibits_of_a_test")
+        for mistake in chosen.values():
+            inputs = eighth.maker(mistake["inputs"])(np.random.default_rng(0), "odd").values()
+            for name in (mistake["function"],):
+                out, cache = getattr(made, name)(*inputs)
+                other, kept = getattr(eighth.reference(), name)(*inputs)
+                assert np.array_equal(out, other)
+                dout = np.ones_like(out)
+                gradients = getattr(made, f"{name}_vjp")(dout, cache)
+                truths = getattr(eighth.reference(), f"{name}_vjp")(dout, kept)
+                assert all(map(np.array_equal, as_tuple(gradients), as_tuple(truths)))
+
+
+def test_without_the_teachers_files_students_check_and_teachers_are_told(monkeypatch, tmp_path):
+    monkeypatch.setattr(assignments, "TEACHER", None)
+    assignments.load.cache_clear()
+    try:
+        eighth = find("8")
+        with pytest.raises(UserError, match="ibpcl-teacher"):
+            new(eighth, tmp_path, "ada", KEY)
+        assert judged("x = 1\n", eighth, key=PUBLIC, public_only=True).status == "graded"
+    finally:
+        assignments.load.cache_clear()
 
 
 def test_each_part_of_an_answer_has_its_share():
@@ -71,7 +125,8 @@ def test_each_part_of_an_answer_has_its_share():
         # An answer that is not a literal is no answer: both tasks lose kind and line.
         assert judged(spoiled, TOY).score == 20 - 2 * 2 * 10 * share
     unmended = (
-        referee.exhibits(TOY, MISTAKES)[0] + text[text.index("\n\nfrom numpy import array") :]
+        referee.exhibits(TOY, MISTAKES, KEY, "selftest")[0]
+        + text[text.index("\n\nfrom numpy import array") :]
     )
     assert judged(unmended, TOY).score == pytest.approx(20 * 0.65)
 

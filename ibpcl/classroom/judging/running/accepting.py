@@ -6,6 +6,7 @@ is ambiguous.
 """
 
 import ast
+import functools
 
 import numpy as np
 
@@ -24,7 +25,16 @@ class Accepted:
 
     def __init__(self, assignment):
         self.tasks = {task.function: task for task in assignment.tasks if task.kind == "vjp"}
-        self.parameters = _parameters(assignment)
+        self.assignment = assignment
+
+    @functools.cached_property
+    def parameters(self):
+        """Names of the parameters of each function of the reference, which is trusted."""
+        return {
+            node.name: tuple(argument.arg for argument in node.args.args)
+            for node in ast.parse(self.assignment.source()).body
+            if isinstance(node, ast.FunctionDef)
+        }
 
     def output(self, out):
         """Convert the output of a forward.
@@ -137,12 +147,3 @@ def _as_array(values):
     ):
         return array
     return tuple(values)
-
-
-def _parameters(assignment):
-    """Return {function: names of its parameters} of the reference, which is trusted."""
-    return {
-        node.name: tuple(argument.arg for argument in node.args.args)
-        for node in ast.parse(assignment.source()).body
-        if isinstance(node, ast.FunctionDef)
-    }

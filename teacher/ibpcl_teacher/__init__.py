@@ -1,0 +1,5 @@
+"""The parts of assignments that only teachers get: pairs, planted mistakes and their inputs.
+
+A folder here has the name of an assignment of the package ``ibpcl`` and holds the files that this
+assignment lacks there.
+"""
