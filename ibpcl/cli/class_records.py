@@ -66,13 +66,16 @@ def add_actions(action, json):
         default=".",
         help="folder of results (default: this folder, or the only one in it)",
     )
-    similar = action("similar", "list pairs of similar hand-ins", FOLDER)
+    similar = action("similar", "list groups of similar hand-ins", FOLDER)
     similar.add_argument(
         "--at-least",
         type=float,
         default=0.6,
         metavar="SHARE",
         help="minimum share of common code, from 0 to 1 (default: 0.6)",
+    )
+    similar.add_argument(
+        "--dolos", metavar="ZIP", help="also write the texts as a zip that Dolos reads"
     )
     json(similar)
     export = action("export", "write the points for a learning platform", FOLDER)
@@ -142,12 +145,13 @@ def run_report(options, folder=None):
         late.keep(folder, *given)
     found = records.load(folder)
     sources = similarity.sources(folder)
-    pairs = [*similarity.copied(sources, found.assignment), *similarity.pairs(sources)]
+    pairs = similarity.of_class(sources, found.assignment)
+    clusters = similarity.clusters(pairs)
     by_hand = records.rewrite(found)
     page = class_page.class_page(
         found.results,
         found.assignment,
-        pairs,
+        clusters,
         found.policy,
         found.missing,
         found.skipped,
@@ -170,16 +174,17 @@ def run_report(options, folder=None):
                 "by_hand": str(by_hand),
                 "derivations": str(folder / "derivations.html") if derivations else None,
                 "results": [result.to_dict() for result in found.results],
-                "alike": [_pair(pair) for pair in pairs],
+                "alike": [pair._asdict() for pair in pairs],
+                "clusters": [cluster._asdict() for cluster in clusters],
                 "notes": found.notes,
             }
         )
         return 0 if complete else 1
-    _summary(found, graded, pairs, by_hand, bool(derivations))
+    _summary(found, graded, clusters, by_hand, bool(derivations))
     return 0 if complete else 1
 
 
-def _summary(found, graded, pairs, by_hand, derivations):
+def _summary(found, graded, clusters, by_hand, derivations):
     """Print the summary of a class."""
     from ibpcl.classroom.feedback.plain_words import plain_reason, points
 
@@ -207,7 +212,8 @@ def _summary(found, graded, pairs, by_hand, derivations):
         print(f"due {found.policy.due}: {late} late")
     flagged = sum(bool(result.flags) for result in found.results)
     print(
-        f"{flagged} with flags, {len(pairs)} similar pairs; see {found.folder / 'class.html'} and "
+        f"{flagged} with flags, {len(clusters)} groups that look alike; see "
+        f"{found.folder / 'class.html'} and "
         f"{found.folder / 'class.csv'}"
     )
 
@@ -232,7 +238,7 @@ def run_why(options):
 
 
 def run_similar(options):
-    """Print pairs of similar hand-ins, and hand-ins that are similar to published solutions.
+    """Print groups of hand-ins that are similar to each other or to published solutions.
 
     Parameters
     ----------
@@ -244,15 +250,17 @@ def run_similar(options):
 
     assignment = records.load(options.dir).assignment
     sources = similarity.sources(Path(options.dir))
-    pairs = [
-        *similarity.copied(sources, assignment, options.at_least),
-        *similarity.pairs(sources, options.at_least),
-    ]
+    if options.dolos:
+        similarity.write_dolos(sources, assignment, options.dolos)
+    pairs = similarity.of_class(sources, assignment, options.at_least)
     if options.json:
-        _print_json([_pair(pair) for pair in pairs])
+        _print_json([pair._asdict() for pair in pairs])
         return
-    for first, second, share in pairs:
-        print(f"{share:4.0%}  {first}  {second}")
+    for cluster in similarity.clusters(pairs):
+        functions = f"  ({', '.join(cluster.functions)})" if cluster.functions else ""
+        print(f"{cluster.share:4.0%}  {', '.join(cluster.names)}{functions}")
+    if options.dolos:
+        print(f"{options.dolos}: compare the texts with Dolos")
 
 
 def run_export(options):
@@ -311,7 +319,3 @@ def _print_json(value):
     from ibpcl.storage import json_text
 
     print(json_text(value, indent=2))
-
-
-def _pair(found):
-    return dict(zip(("first", "second", "share"), found, strict=True))

@@ -353,7 +353,7 @@ def test_renaming_does_not_hide_a_copy():
     sums = [" + ".join(f"x ** {n + k} / {k + 1}" for k in range(9)) for n in range(9)]
     other = "\n\n".join(f"def f{n}(x):\n    return {each}" for n, each in enumerate(sums))
     found = similarity.pairs({"a": text, "b": renamed, "c": other})
-    assert [(a, b) for a, b, _ in found] == [("a", "b")] and found[0][2] > 0.95
+    assert [pair[:2] for pair in found] == [("a", "b")] and found[0].share > 0.95
 
 
 def test_hand_ins_that_are_links_are_not_followed(tmp_path):
@@ -398,7 +398,7 @@ def test_pasted_derivations_of_the_package_are_found():
         .replace("log_sigma", "ls")
     )
     found = similarity.copied({"eve": pasted, "ada": "def f(x):\n    return x\n"}, first())
-    assert [student for student, _, _ in found] == ["eve"] and found[0][2] > 0.9
+    assert [pair.first for pair in found] == ["eve"] and found[0].share > 0.9
 
 
 @pytest.mark.parametrize("name", names())

@@ -10,7 +10,7 @@ from ibpcl.classroom.feedback.plain_words import plain, plain_reason, points
 from ibpcl.classroom.feedback.tables import cell, csv_bytes
 from ibpcl.classroom.intake.students import folder_name
 
-MOST_PAIRS = 100
+MOST_CLUSTERS = 100
 MOST_LINES = 40
 BARS = 10
 STATES = (
@@ -91,21 +91,6 @@ class Names(NamedTuple):
     kind: str = "names"
 
 
-class MorePairs(NamedTuple):
-    """A note on pairs that are not shown.
-
-    Attributes
-    ----------
-    count : int
-        Number of these pairs.
-    kind : str
-        Selects the layout in the template.
-    """
-
-    count: int
-    kind: str = "more pairs"
-
-
 class Bar(NamedTuple):
     """A bar of the histogram.
 
@@ -157,8 +142,8 @@ def class_page(
         The results of the class.
     assignment : Assignment
         The assignment.
-    similar : list of (str, str, float)
-        Pairs of hand-ins that look alike, with the share they have in common, from 0 to 1.
+    similar : list of ibpcl.classroom.judging.similarity.Cluster
+        Hand-ins that look alike.
     policy : ibpcl.classroom.intake.late.Policy, optional
         The rules for late hand-ins.
     missing : sequence of str
@@ -190,7 +175,7 @@ def class_page(
         Section("mistakes", "Mistakes", _mistakes(graded)),
         Section("flags", "To review", _flags(results)),
         Section("hand-ins", "Hand-ins", _hand_ins(results, policy)),
-        Section("pairs", "Hand-ins that look alike", _pairs(similar, results)),
+        Section("pairs", "Hand-ins that look alike", _clusters(similar, results)),
     ]
     waiting = sum(bool(result.pending) for result in graded)
     return rendered(
@@ -413,20 +398,23 @@ def _hand_ins(results, policy):
     return [table(head, rows, ids)]
 
 
-def _pairs(similar, results):
-    """Return pairs of hand-ins that look alike; published code has no link."""
-    students = {result.student for result in results}
+def _clusters(similar, results):
+    """Return the groups of hand-ins that look alike; published code has no link."""
+    known = {result.student for result in results}
     rows = [
-        (*(Student(name) if name in students else name for name in (first, second)), f"{share:.0%}")
-        for first, second, share in similar[:MOST_PAIRS]
+        (
+            Students([name for name in cluster.names if name in known]),
+            ", ".join(name for name in cluster.names if name not in known),
+            f"{cluster.share:.0%}",
+            ", ".join(cluster.functions),
+        )
+        for cluster in similar[:MOST_CLUSTERS]
     ]
     if not rows:
         return []
-    more = len(similar) - MOST_PAIRS
-    return [
-        table(("student", "and", "in common"), rows),
-        *([MorePairs(more)] if more > 0 else []),
-    ]
+    more = len(similar) - MOST_CLUSTERS
+    note = [Lines([f"and {more} more groups: see `ibpcl class similar`"])] if more > 0 else []
+    return [table(("hand-ins", "and", "in common", "the same functions"), rows), *note]
 
 
 def _listed(lines):

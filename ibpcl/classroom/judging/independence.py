@@ -9,8 +9,7 @@ still runs; :func:`copies` flags it.
 import ast
 from typing import NamedTuple
 
-from ibpcl.classroom.judging import similarity
-from ibpcl.classroom.judging.normalizing import normalized
+from ibpcl.classroom.judging import dataflow, similarity
 
 DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 ALIKE = 0.6  # share of a function's fingerprints that the proof has as well
@@ -112,15 +111,15 @@ def copies(source, names, proof):
             if isinstance(value, ast.Lambda)
         }
     )
-    words = normalized(tree)
+    prints = dataflow.fingerprints(tree)
     used = _reachable(functions, proof) - set(names)
-    own = set().union(*(similarity.prints(words[functions[name]]) for name in used))
-    repeated = []
-    for name in names:
-        if name in functions:
-            theirs = similarity.prints(words[functions[name]])
-            if len(theirs) >= SMALLEST and len(theirs & own) >= ALIKE * len(theirs):
-                repeated.append(name)
+    own = frozenset().union(*(prints.get(name, ()) for name in used))
+    repeated = [
+        name
+        for name in names
+        if len(theirs := prints.get(name, ())) >= SMALLEST
+        and len(theirs & own) >= ALIKE * len(theirs)
+    ]
     return repeated
 
 

@@ -1,69 +1,110 @@
-"""Similarity of hand-ins, regardless of names, comments and layout: a flag for the teacher, never a
+"""Similarity of hand-ins, regardless of names, order and noise: a flag for the teacher, never a
 verdict.
 
-Functions are compared as sequences of words, as :mod:`ibpcl.classroom.judging.normalizing` makes
-them: without names, and without operations that change nothing.  Code that most hand-ins share is
-left out.  Reading a text is bounded in time; one that is too long or too deep to be compared is
-reported as such.
+Functions are compared by their data flow, as :mod:`ibpcl.classroom.judging.dataflow` makes it.
+What all students are given is left out, and what many have counts less.  Reading a text is bounded
+in time; one that is too long or too deep to be compared is reported as such.
 """
 
 import ast
+import csv
 import functools
+import io
+import math
 import re
 import sys
-import zlib
-from collections import Counter
+from collections import Counter, defaultdict
 from itertools import combinations
 from pathlib import Path
+from typing import NamedTuple
 
 from ibpcl.classroom.intake.collected import COLLECTED
 from ibpcl.classroom.intake.students import folder_name
-from ibpcl.classroom.judging.normalizing import normalized
-from ibpcl.storage import read_json, read_text
+from ibpcl.classroom.judging import dataflow
+from ibpcl.storage import read_json, read_text, write_bytes, zipped
 
 PRIMITIVES = Path(__file__).parents[2] / "primitives"
-LENGTH = 12  # words in a fingerprint: shorter ones recur by chance
-SMALLEST = 40  # hand-ins with fewer fingerprints are not compared
+SMALLEST = 12  # hand-ins with fewer fingerprints are not compared
+ALIKE = 0.6  # share of the weight in common from which on hand-ins look alike
+SAME = 0.8  # share of its fingerprints from which on one function looks like another
 MOST_CHARACTERS = 300_000  # characters of a text
 MOST_NODES = 60_000  # nodes of its syntax tree: forty times as many as in a solution
 MOST_FIELDS = 1e9  # characters times braces of a text with f-strings
 TOO_LONG = "(too long to be compared)"
-# In classes of ten or more, fingerprints in more than this share of hand-ins are ignored.
-COMMON = 0.3
 
 
-def pairs(sources, at_least=0.6):
+class Pair(NamedTuple):
+    """Two hand-ins, or a hand-in and published code, that look alike.
+
+    Attributes
+    ----------
+    first, second : str
+        Their names.
+    share : float
+        Share of the weight of the smaller one's fingerprints that both have.
+    functions : tuple of str
+        Functions of the first whose data flow the second has as well.
+    """
+
+    first: str
+    second: str
+    share: float
+    functions: tuple = ()
+
+
+class Cluster(NamedTuple):
+    """Hand-ins that look alike, directly or by way of others.
+
+    Attributes
+    ----------
+    names : tuple of str
+        Their names, and the names of published code.
+    share : float
+        The largest share in common.
+    functions : tuple of str
+        Functions that look alike in some pair.
+    """
+
+    names: tuple
+    share: float
+    functions: tuple
+
+
+def pairs(sources, at_least=ALIKE, given=frozenset()):
     """Return pairs of hand-ins that look alike, the most similar first.
+
+    A fingerprint that k of n hand-ins have has the weight log(1 + n / k), so what many have counts
+    less, and what a large part of the class has copied still counts.
 
     Parameters
     ----------
     sources : dict of str to str
         Name to Python text.
     at_least : float
-        Smallest share of the shorter hand-in's fingerprints that occur in the other one.
+        Smallest share of the weight of the smaller hand-in's fingerprints that both have.
+    given : frozenset of int
+        Fingerprints of what all students are given.
 
     Returns
     -------
-    list of (str, str, float)
-        Two names and the share.
+    list of Pair
     """
-    prints = {name: fingerprints(text) for name, text in sources.items()}
+    prints = {name: fingerprints(text) - given for name, text in sources.items()}
     spread = Counter(each for group in prints.values() for each in group)
-    limit = max(3, COMMON * len(prints)) if len(prints) >= 10 else len(prints) + 1
-    prints = {
-        name: {each for each in group if spread[each] <= limit} for name, group in prints.items()
-    }
-    similar = []
-    for a, b in combinations(sorted(prints), 2):
-        smaller = min(len(prints[a]), len(prints[b]))
-        if smaller >= SMALLEST:
-            share = len(prints[a] & prints[b]) / smaller
+    weight = {each: math.log(1 + len(prints) / count) for each, count in spread.items()}
+    total = {name: sum(map(weight.__getitem__, group)) for name, group in prints.items()}
+    found = []
+    for first, second in combinations(sorted(prints), 2):
+        if min(len(prints[first]), len(prints[second])) >= SMALLEST:
+            common = sum(map(weight.__getitem__, prints[first] & prints[second]))
+            share = common / min(total[first], total[second])
             if share >= at_least:
-                similar.append((a, b, share))
-    return sorted(similar, key=lambda item: -item[2])
+                same = _same_functions(sources[first], prints[second], given)
+                found.append(Pair(first, second, share, same))
+    return sorted(found, key=lambda pair: -pair.share)
 
 
-def copied(sources, assignment, at_least=0.6):
+def copied(sources, assignment, at_least=ALIKE):
     """Return hand-ins that look like published code.
 
     Published code is the reference of the assignment in every variant, and the package's own
@@ -80,33 +121,130 @@ def copied(sources, assignment, at_least=0.6):
 
     Returns
     -------
-    list of (str, str, float)
-        Name, original and share; a text that cannot be compared has the original :data:`TOO_LONG`.
+    list of Pair
+        The second is the original; a text that cannot be compared has the original
+        :data:`TOO_LONG`.
     """
-    # its solution is mended exhibits
-    handed_out = any(task.kind == "referee" for task in assignment.tasks)
+    free = given(assignment)
     public = {
-        f"the solution, variant {variant}": fingerprints(assignment.source(variant))
+        f"the solution, variant {variant}": fingerprints(assignment.source(variant)) - free
         for variant in assignment.variants
-        if not handed_out
     }
     derivations = [fingerprints(read_text(path)) for path in sorted(PRIMITIVES.glob("*.py"))]
-    public["ibpcl.primitives"] = set().union(*derivations)
-    copies = []
-    for student, own in ((name, fingerprints(text)) for name, text in sources.items()):
+    public["ibpcl.primitives"] = frozenset().union(*derivations) - free
+    found = [
+        Pair(name, TOO_LONG, 1.0) for name, text in sources.items() if _functions(text) is None
+    ]
+    for student, text in sources.items():
+        own = fingerprints(text) - free
         share, original = max(
             (len(own & prints) / max(1, len(own)), name) for name, prints in public.items()
         )
         if len(own) >= SMALLEST and share >= at_least:
-            copies.append((student, original, share))
-    copies += [
-        (name, TOO_LONG, 1.0) for name, text in sources.items() if _fingerprints(text) is None
+            same = _same_functions(text, public[original], free)
+            found.append(Pair(student, original, share, same))
+    return sorted(found, key=lambda pair: -pair.share)
+
+
+def clusters(found):
+    """Return the groups that pairs form.
+
+    Parameters
+    ----------
+    found : iterable of Pair
+        The pairs.
+
+    Returns
+    -------
+    list of Cluster
+        The largest first.
+
+    Examples
+    --------
+    >>> [c.names for c in clusters([Pair("a", "b", 0.9), Pair("c", "d", 0.8), Pair("b", "e", 0.7)])]
+    [('a', 'b', 'e'), ('c', 'd')]
+    """
+    group = {}
+    for pair in found:
+        joined = group.get(pair.first, {pair.first}) | group.get(pair.second, {pair.second})
+        group |= dict.fromkeys(joined, joined)
+    members = defaultdict(list)
+    for pair in found:
+        members[tuple(sorted(group[pair.first]))].append(pair)
+    made = [
+        Cluster(
+            names,
+            max(pair.share for pair in inside),
+            tuple(sorted({name for pair in inside for name in pair.functions})),
+        )
+        for names, inside in members.items()
     ]
-    return sorted(copies, key=lambda item: -item[2])
+    return sorted(made, key=lambda each: (-len(each.names), -each.share, each.names))
+
+
+def of_class(sources, assignment, at_least=ALIKE):
+    """Return the pairs of a class: with published code, and of hand-ins.
+
+    Parameters
+    ----------
+    sources : dict of str to str
+        Name to Python text.
+    assignment : Assignment
+        The assignment.
+    at_least : float
+        Smallest share in common.
+
+    Returns
+    -------
+    list of Pair
+    """
+    return [
+        *copied(sources, assignment, at_least),
+        *pairs(sources, at_least, given(assignment)),
+    ]
+
+
+def given(assignment):
+    """Return the fingerprints of what all students of an assignment are given.
+
+    Parameters
+    ----------
+    assignment : Assignment
+        The assignment.
+
+    Returns
+    -------
+    frozenset of int
+        Those of a referee's pairs; the functions of other stubs are empty.
+    """
+    is_referee = any(task.kind == "referee" for task in assignment.tasks)
+    return fingerprints(assignment.source()) if is_referee else frozenset()
+
+
+def write_dolos(sources, assignment, path):
+    """Write a zip for Dolos, which compares texts and draws their clusters.
+
+    Parameters
+    ----------
+    sources : dict of str to str
+        Name to Python text.
+    assignment : Assignment
+        The assignment.
+    path : path-like
+        The zip: a file for each hand-in, and ``info.csv`` with their names.
+    """
+    table = io.StringIO()
+    rows = csv.writer(table)
+    rows.writerow(("filename", "full_name", "id", "labels"))
+    files = {}
+    for number, (name, text) in enumerate(sorted(sources.items()), 1):
+        files[f"{number:04}.py"] = text
+        rows.writerow((f"{number:04}.py", name, name, assignment.name))
+    write_bytes(path, zipped({"info.csv": table.getvalue(), **files}))
 
 
 def fingerprints(text):
-    """Return the set of word sequences in the functions of a text.
+    """Return the fingerprints of all functions of a text.
 
     Parameters
     ----------
@@ -115,46 +253,35 @@ def fingerprints(text):
 
     Returns
     -------
-    set
+    frozenset of int
         Empty if the text is not Python or too long.
 
     Examples
     --------
     >>> a = "def f(x):\\n    return x * 2 + x ** 3 - (x - 1) / (x + 4) * x"
-    >>> fingerprints(a) == fingerprints(a.replace("x", "value")), len(fingerprints(a)) > 5
+    >>> fingerprints(a) == fingerprints(a.replace("x", "value")), len(fingerprints(a)) > 3
     (True, True)
     """
-    return _fingerprints(text) or frozenset()
+    return frozenset().union(*(_functions(text) or {}).values())
+
+
+def _same_functions(text, prints, given):
+    """Return the functions of a text whose fingerprints a hand-in has as well."""
+    return tuple(
+        name
+        for name, own in _functions(text).items()
+        if (rest := own - given) and len(rest & prints) >= SAME * len(rest)
+    )
 
 
 @functools.lru_cache(maxsize=1024)
-def _fingerprints(text):
-    """Return the fingerprints of a text, or None if it is too long to be compared."""
+def _functions(text):
+    """Return the fingerprints of each function, or None if a text is too long to be compared."""
     try:
         tree = parsed(text)
-    except SyntaxError:
-        return frozenset()
-    if tree is None:
-        return None
-    return frozenset(each for words in normalized(tree).values() for each in prints(words))
-
-
-def prints(words):
-    """Return the fingerprints of one function.
-
-    Parameters
-    ----------
-    words : list of str
-        The words of the function.
-
-    Returns
-    -------
-    set of int
-    """
-    return {
-        zlib.crc32("\0".join(words[at : at + LENGTH]).encode("utf-8", "replace"))
-        for at in range(len(words) - LENGTH + 1)
-    }
+        return None if tree is None else dataflow.fingerprints(tree)
+    except (SyntaxError, RecursionError):
+        return {}
 
 
 def parsed(text):

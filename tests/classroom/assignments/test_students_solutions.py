@@ -57,7 +57,7 @@ def test_who_works_alone_is_not_taken_for_a_copyist():
         number, variant = path.stem.split("_", 1)
         assignment = find(number)
         submissions = {"alone": path.read_text(), "copied": assignment.source(variant)}
-        assert [name for name, _, _ in similarity.copied(submissions, assignment)] == ["copied"], (
+        assert [pair.first for pair in similarity.copied(submissions, assignment)] == ["copied"], (
             path.stem
         )
         assert not similarity.pairs(submissions), path.stem

@@ -124,7 +124,7 @@ def alike(source, neighbour, assignment):
         *similarity.copied({"eve": source}, assignment),
         *similarity.pairs({"eve": source, "ned": neighbour}),
     ]
-    return [f"{a} and {b} are alike" for a, b, _ in found]
+    return [f"{pair.first} and {pair.second} are alike" for pair in found]
 
 
 def header(path):

@@ -1,7 +1,13 @@
 """Copies are found under other names and with noise; reading a text is bounded in time."""
 
 import ast
+import builtins
+import csv
+import io
+import re
 import time
+import zipfile
+from pathlib import Path
 
 import pytest
 
@@ -45,8 +51,16 @@ class Renamed(ast.NodeTransformer):
 
     def visit_Name(self, node):
         return ast.Name(
-            f"{node.id}_2" if len(node.id) > 2 and node.id.islower() else node.id, node.ctx
+            f"{node.id}_2"
+            if len(node.id) > 2 and node.id.islower() and not hasattr(builtins, node.id)
+            else node.id,
+            node.ctx,
         )
+
+    def visit_FunctionDef(self, node):
+        self.generic_visit(node)
+        node.name = self.visit_Name(ast.Name(node.name, ast.Load())).id
+        return node
 
     def visit_arg(self, node):
         return ast.arg(f"{node.arg}_2" if len(node.arg) > 2 and node.arg.islower() else node.arg)
@@ -78,7 +92,38 @@ def changed(source, transformer):
     return ast.unparse(ast.fix_missing_locations(transformer.visit(ast.parse(source))))
 
 
+class Operator(ast.NodeTransformer):
+    """Writes operators as functions of the module ``operator``."""
+
+    def visit_BinOp(self, node):
+        self.generic_visit(node)
+        names = {ast.Add: "add", ast.Sub: "sub", ast.Mult: "mul", ast.Div: "truediv"}
+        name = names.get(type(node.op))
+        function = ast.Attribute(ast.Name("operator", ast.Load()), name, ast.Load())
+        return ast.Call(function, [node.left, node.right], []) if name else node
+
+
+class Lambdas(ast.NodeTransformer):
+    """Puts every operation into a function without arguments."""
+
+    def visit_BinOp(self, node):
+        self.generic_visit(node)
+        nothing = ast.arguments([], [], None, [], [], None, [])
+        return ast.Call(ast.Lambda(nothing, node), [], [])
+
+
+def after_assignments(line):
+    """Return a disguise that adds a line after each assignment of a local variable."""
+    return lambda text: re.sub(
+        r"^( +)(\w+) = (.*?)( +#.*)?$", rf"\1\2 = \3\n\1{line}", text, flags=re.M
+    )
+
+
 DISGUISES = {
+    "asarray": after_assignments(r"\2 = np.asarray(\2)"),
+    "shape": after_assignments(r"_ = np.shape(\2)"),
+    "operator": lambda text: changed(text, Operator()),
+    "lambdas": lambda text: changed(text, Lambdas()),
     "noise": noisy,
     "temporaries": lambda text: changed(text, Temporaries()),
     "names": lambda text: changed(text, Renamed()),
@@ -93,15 +138,59 @@ def test_published_solution_in_disguise_is_found(disguise, number):
     assignment = find(number)
     variant = list(assignment.variants)[-1]
     text = disguise(assignment.source(variant))
-    ((name, original, share),) = similarity.copied({"eve": text}, assignment)
-    assert (name, variant in original) == ("eve", True)
-    assert share > 0.8
+    (pair,) = similarity.copied({"eve": text}, assignment)
+    assert (pair.first, variant in pair.second) == ("eve", True)
+    assert pair.share > 0.8 and pair.functions
     assert similarity.pairs({"eve": text, "ned": assignment.source(variant)})
 
 
 def test_different_mathematics_stays_different():
     sources = {number: find(number).source() for number in ("1", "2", "3", "5", "7")}
     assert not similarity.pairs(sources, at_least=0.4)
+
+
+STUDENTS = Path(__file__).parents[1] / "assignments" / "students"
+
+
+def independent(number):
+    """Return the solutions of an assignment that different people wrote."""
+    (path,) = STUDENTS.glob(f"0{number}_*.py")
+    variant = path.stem.split("_", 1)[1]
+    return {"student": path.read_text(), "author": find(number).source(variant)}
+
+
+@pytest.mark.parametrize("number", "1234567")
+def test_independent_solutions_are_no_pair_and_no_copy(number):
+    sources = independent(number)
+    assert similarity.pairs(sources) == []
+    assert [pair.first for pair in similarity.copied(sources, find(number))] == ["author"]
+
+
+def test_copies_that_are_a_large_part_of_the_class_are_one_cluster():
+    """Eight copies among twenty: what many have must not be ignored."""
+    texts = {f"own{n}": independent(n)["student"] for n in "1234567"}
+    texts |= {f"other{n}": find(n).source(list(find(n).variants)[1]) for n in "23567"}
+    disguises = list(DISGUISES.values())
+    copied = {f"copy{n}": disguises[n](independent("4")["author"]) for n in range(8)}
+    (cluster,) = similarity.clusters(similarity.pairs({**texts, **copied}))
+    assert cluster.names == tuple(sorted(copied))
+
+
+def test_a_wrapper_around_a_neighbours_function_is_found():
+    text = find("1").source("bits")
+    wrapped = re.sub(r"^def (\w+)\(", r"def _own_\1(", text, flags=re.M)
+    for name, arguments in re.findall(r"^def _own_(\w+)\((.*?)\):", wrapped, flags=re.M):
+        wrapped += f"\n\ndef {name}({arguments}):\n    return _own_{name}({arguments})\n"
+    (pair,) = similarity.pairs({"eve": wrapped, "ned": text})
+    assert pair.share > 0.9
+
+
+def test_the_export_for_dolos_has_each_text_and_its_name(tmp_path):
+    sources = {"ada": "x = 1\n", "o'brien": "y = 2\n"}
+    similarity.write_dolos(sources, find("1"), tmp_path / "dolos.zip")
+    with zipfile.ZipFile(tmp_path / "dolos.zip") as archive:
+        rows = list(csv.DictReader(io.StringIO(archive.read("info.csv").decode())))
+        assert {row["full_name"]: archive.read(row["filename"]).decode() for row in rows} == sources
 
 
 LONG = {
@@ -117,7 +206,9 @@ LONG = {
 @pytest.mark.parametrize("text", LONG.values(), ids=LONG)
 def test_text_that_is_too_long_is_reported_at_once(text):
     start = time.process_time()
-    assert similarity.copied({"eve": text}, find("1")) == [("eve", similarity.TOO_LONG, 1.0)]
+    assert similarity.copied({"eve": text}, find("1")) == [
+        similarity.Pair("eve", similarity.TOO_LONG, 1.0)
+    ]
     assert not similarity.pairs({"eve": text, "ned": text})
     assert time.process_time() - start < 5
 
