@@ -18,6 +18,8 @@ from ibpcl.classroom.intake.choosing import is_blank
 from ibpcl.classroom.intake.reading import texts
 from ibpcl.classroom.intake.students import Roster, read_students
 from ibpcl.classroom.judging import referee
+from ibpcl.classroom.judging.running import client
+from ibpcl.classroom.judging.running.session import Session, described
 from ibpcl.errors import UserError
 from ibpcl.storage import json_text, write_bytes, write_text, zipped
 
@@ -256,8 +258,8 @@ def submit(path, out=None, assignment=None):
     Raises
     ------
     UserError
-        If the file cannot be read, or `ibpcl class grade` would refuse it; the message has the
-        line.
+        If the file cannot be read, `ibpcl class grade` would refuse it, or a statement fails; the
+        message has the line.
     """
     submission = submissions.read(path, assignment=assignment)
     said = submissions.literals(submission.source)
@@ -272,6 +274,7 @@ def submit(path, out=None, assignment=None):
         [] if said.get("ASSIGNMENT") else ["the line ASSIGNMENT = ... of the stub is missing"]
     )
     if assignment is not None:
+        warnings += _loaded(submission, assignment)
         warnings += submissions.notes(submission, assignment)
         if is_blank({"facts": submissions.facts_of(submission.source)}, assignment):
             warnings.append("nothing is filled in yet")
@@ -294,6 +297,30 @@ def submit(path, out=None, assignment=None):
         raise UserError(f"class: {out} exists and is not a hand-in: give another name with `out`")
     write_bytes(out, data)
     return out, submission.sha256, warnings
+
+
+def _loaded(submission, assignment):
+    """Run a file once as `ibpcl class grade` would, and return warnings.
+
+    In a notebook, cells for trying things out may fail; in a program, no statement may.
+    """
+    session = Session(submission, assignment, client.at_home())
+    try:
+        session.start()
+    except client.SubmissionError as error:
+        words = described(error, False, submission.file)
+        raise UserError(f"class: {submission.file} cannot be loaded: it {words}") from None
+    except client.Waiting as error:
+        raise UserError(f"class: {submission.file} cannot be loaded: {error}") from None
+    finally:
+        session.close()
+    for failure in session.skipped:
+        if " raises " in failure and not submission.file.endswith(".ipynb"):
+            raise UserError(
+                f"class: {failure.removeprefix('skipped: ')} in grading: remove it, or put it "
+                'below `if __name__ == "__main__":`'
+            )
+    return list(session.skipped)
 
 
 def _without_outputs(path):

@@ -219,11 +219,13 @@ def _at_extreme(task, case, inputs, rng):
                 own_truth(*wide.values()),
                 *pulled_back(own_truth, wide, task.wrt, _double(dout)),
             ]
-    got, failed = _called(task, case, inputs, dout)
+    got, typed, failed = _called(task, case, inputs, dout)
     return {
         name: failed
         if at >= len(got) and failed
-        else _typed(got[at] if at < len(got) else None, truths[at], rtols[at], single)
+        else _typed(
+            got[at] if at < len(got) else None, truths[at], rtols[at], single and typed[at > 0]
+        )
         for at, name in enumerate(names)
         if rtols[at] < FEWEST_DIGITS and not _underflows(truths[at], single)
     }
@@ -284,22 +286,29 @@ def _underflows(truth, single):
 
 
 def _called(task, case, inputs, dout):
-    """Return the output and gradients of the hand-in up to the first exception, and a description
-    of the exception or None.
+    """Return the output and gradients of the hand-in up to the first exception, whether output and
+    gradients have a type, and a description of the exception or None.
     """
     got = []
+    typed = [True, True]
     try:
         out, number, _ = case.session.forward(task.function, inputs.values())
         got.append(out)
+        typed[0] = not case.session.accepted.untyped
         if task.wrt:
             got += as_tuple(
                 case.session.pull(
                     f"{task.function}_vjp", task.function, inputs.values(), dout, number
                 )[0]
             )
+            typed[1] = not case.session.accepted.untyped
     except SubmissionError as error:
-        return got, ("raises", described(error, task.visibility == "hidden", case.submission.file))
-    return got, None
+        return (
+            got,
+            typed,
+            ("raises", described(error, task.visibility == "hidden", case.submission.file)),
+        )
+    return got, typed, None
 
 
 def _reference(case, function, *arguments):

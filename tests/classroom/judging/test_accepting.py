@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy as np
 import parallel_items
 import pytest
-from classroom_common import BOX, KEY, first, judged, needs_box
+from classroom_common import BOX, KEY, first, judged, needs_box, verdict
 
 from ibpcl.classroom import check_file, grading
 from ibpcl.classroom.authoring.selftest import submission_of
@@ -142,6 +142,52 @@ def test_scratch_cells_that_fail_cost_nothing_and_are_named():
 @pytest.mark.slow
 def test_a_cell_that_never_ends_costs_nothing():
     assert judged_notebook(HEAD + first().source(), "while True:\n    pass").score == 90
+
+
+FAILING = {
+    "exception": "print(sample(np.ones((2, 3)), np.ones(2), 1))",
+    "input": "input('enter')",
+    "file": "TEXT = open('derivation.md').read()",
+    "exit": "raise SystemExit(3)",
+    "assertion": "assert False",
+}
+
+
+@needs_box
+@pytest.mark.parametrize("name", FAILING)
+def test_a_line_of_a_program_that_fails_is_skipped_and_told_and_not_packed(name, tmp_path, capsys):
+    text = HEAD + first().source()
+    result = judged(f"{text}\n{FAILING[name]}\nx = 1\n")
+    line = text.count("\n") + 2
+    assert result.score == 90, result.reason
+    assert any(note.startswith(f"skipped: line {line} of ") for note in result.notes), result.notes
+    path = tmp_path / "mine.py"
+    path.write_text(f"{text}\n{FAILING[name]}\n")
+    assert main(["class", "submit", str(path)]) == 2
+    assert f"line {line} of mine.py" in capsys.readouterr().err
+    guarded = FAILING[name].replace("\n", "\n    ")
+    path.write_text(f'{text}\nif __name__ == "__main__":\n    {guarded}\n')
+    assert main(["class", "submit", str(path)]) in (None, 0)
+
+
+FORGIVEN = {
+    "Colab": ("!pip install ibpcl\n%matplotlib inline\n", ""),
+    "an import that a drawing needs": ("import matplotlib.pyplot as plt\n", ""),
+    "a late import": ("", "\ndef show():\n    import matplotlib.pyplot as plt\n"),
+    "logging": ("import logging, sys\n", ""),
+    "tests": ("import unittest\n", "\nif __name__ == '__main__':\n    unittest.main()\n"),
+}
+
+
+@needs_box
+@pytest.mark.parametrize("name", FORGIVEN)
+def test_a_program_is_read_as_leniently_as_a_notebook(name, tmp_path):
+    above, below = FORGIVEN[name]
+    path = tmp_path / "mine.py"
+    path.write_text(above + HEAD + first().source() + below)
+    assert main(["class", "submit", str(path)]) in (None, 0)
+    packed = submissions.read(path.with_suffix(".zip"))
+    assert judged(packed.source).score == 90
 
 
 @needs_box
@@ -360,3 +406,23 @@ def test_the_last_or_the_best_attempt_counts(attempt, score, tmp_path):
             first(), tmp_path / "in", tmp_path / "out", BOX, jobs=1, attempt=attempt
         )
         assert result.score == score and result.student == "ada"
+
+
+LISTS = """
+_ld, _ldv = log_density, log_density_vjp
+
+def log_density(x, mu, scale):
+    out, cache = _ld(x, mu, scale)
+    return out.tolist(), cache
+
+def log_density_vjp(d, cache):
+    names = ("dx", "dmu", "dscale")
+    return {n: g.tolist() for n, g in zip(names, _ldv(np.asarray(d), cache))}
+"""
+
+
+@needs_box
+def test_lists_have_no_precision_of_their_own_at_extremes():
+    assert verdict(judged(first().source() + LISTS), "1g").points == 5
+    double = LISTS.replace(".tolist()", ".astype(float)")
+    assert verdict(judged(first().source() + double), "1g").points < 5

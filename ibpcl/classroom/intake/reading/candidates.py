@@ -9,6 +9,7 @@ from typing import NamedTuple
 from ibpcl.classroom.intake.reading import archives, notebooks, texts
 from ibpcl.classroom.intake.reading.inspection import inspect
 from ibpcl.classroom.intake.reading.latex import mended
+from ibpcl.codeview.notebook import as_python, syntax_error
 
 MOST_BYTES = 1 << 20  # bytes of code and text
 MOST_FILE = 64 << 20  # bytes of a zip, or of a notebook with its outputs
@@ -292,6 +293,9 @@ def source_of(data, notebook):
         source = notebooks.source_of(text)
     else:
         source = mended(texts.with_plain_lines(texts.clean(text)))
+        if syntax_error(source):  # a notebook saved as a program has lines such as `!pip install x`
+            python, reason = as_python(source, imports=False)
+            source = source if reason or syntax_error(python) else python
     if len(source.encode()) > MOST_BYTES:
         raise archives.Damaged(f"it has more than {MOST_BYTES >> 20} MB of code and text")
     return source, note

@@ -26,18 +26,27 @@ HARMLESS = (
     "fractions",
     "functools",
     "itertools",
+    "json",
+    "logging",
     "math",
     "numbers",
     "operator",
+    "pprint",
+    "random",
+    "re",
+    "statistics",
     "string",
+    "sys",
     "textwrap",
     "time",
+    "timeit",
     "typing",
     "typing_extensions",
+    "unittest",
     "warnings",
 )
-# Packages for scratch cells.  They do not exist in the sandbox, so in a notebook their import fails
-# there without consequences.
+# Packages for scratch work.  They do not exist in the sandbox, so their import fails there without
+# consequences.
 SCRATCH = (
     "matplotlib",
     "mpl_toolkits",
@@ -105,7 +114,7 @@ def inspect(source):
             ]
             return facts
         facts["said"] = {name: value for node in tree.body for name, value in _said(node)}
-        guard = _Guards(tree, SCRATCH if source.startswith(notebooks.FIRST_LINE) else ())
+        guard = _Guards(tree)
         for node in ast.walk(tree):
             _look(node, guard, facts)
         facts["methods"] = {
@@ -196,7 +205,7 @@ def _look(node, guard, facts):
         top = name.split(".")[0]
         if (
             top not in HARMLESS
-            and not guard.holds(node, top)
+            and not guard.holds(node, name)
             and len(facts["imports"]) < MOST_FOUND
         ):
             facts["imports"].append([node.lineno, clean(name)])
@@ -206,6 +215,8 @@ def _imported(node):
     if isinstance(node, ast.Import):
         return [alias.name for alias in node.names]
     if isinstance(node, ast.ImportFrom):
+        if node.module == "os" and all(alias.name == "path" for alias in node.names):
+            return ["os.path"]
         return ["" if node.level else node.module or ""]
     return []
 
@@ -217,10 +228,9 @@ class _Guards:
     a ``try`` fails there, as it does on a machine without that package.
     """
 
-    def __init__(self, tree, scratch):
+    def __init__(self, tree):
         self.never = set()
         self.caught = set()
-        self.scratch = scratch
         renamed = any(
             isinstance(node, ast.Name)
             and node.id in ("__name__", "TYPE_CHECKING")
@@ -232,22 +242,30 @@ class _Guards:
                 self.never.update(id(inner) for each in node.body for inner in ast.walk(each))
             if isinstance(node, ast.Try) and any(map(_catches, node.handlers)):
                 self.caught.update(id(inner) for each in node.body for inner in ast.walk(each))
+        self.used = {
+            node.id
+            for node in ast.walk(tree)
+            if isinstance(node, ast.Name) and id(node) not in self.never
+        }
 
-    def holds(self, node, package):
-        """Return whether the import of a package at this node is harmless.
+    def holds(self, node, name):
+        """Return whether the import of a module at this node is harmless.
 
         Parameters
         ----------
         node : ast.AST
             The import.
-        package : str
-            Name of the package.
+        name : str
+            Name of the module.
 
         Returns
         -------
         bool
         """
-        if package in self.scratch or id(node) in self.never:
+        package = name.split(".")[0]
+        if package in SCRATCH or id(node) in self.never:
+            return True
+        if name == "os.path" and not {"os", "path"} & self.used:
             return True
         return id(node) in self.caught and package not in sys.stdlib_module_names
 

@@ -21,11 +21,17 @@ class Accepted:
     ----------
     assignment : ibpcl.classroom.assignments.assignment.Assignment
         The assignment.
+
+    Attributes
+    ----------
+    untyped : bool
+        Whether the last answer was made of lists, whose numbers have no precision of their own.
     """
 
     def __init__(self, assignment):
         self.tasks = {task.function: task for task in assignment.tasks if task.kind == "vjp"}
         self.assignment = assignment
+        self.untyped = False
 
     @functools.cached_property
     def parameters(self):
@@ -49,7 +55,8 @@ class Accepted:
         object
             A list of numbers as an array, a list of arrays as a tuple, anything else unchanged.
         """
-        return _as_array(out) if isinstance(out, list) else out
+        self.untyped = isinstance(out, list)
+        return _as_array(out) if self.untyped else out
 
     def gradients(self, function, inputs, out):
         """Convert the gradients that a function returns.
@@ -72,6 +79,8 @@ class Accepted:
         if task is None:
             return out
         out = _by_name(out, task.wrt)
+        several = out if isinstance(out, (tuple, list)) else (out,)
+        self.untyped = all(type(each) in (list, float) for each in several)
         if isinstance(out, list):
             out = tuple(out) if len(task.wrt) > 1 else _as_array(out)
         names = self.parameters.get(task.forward, ())
@@ -106,8 +115,9 @@ def skipped_cells(skipped, submission):
         if type(cell) is int and type(line) is int and type(kind) is str and type(message) is str:
             place = submission.place(line) if line else f"code cell {cell} of {submission.file}"
             reason = f"{kind}: {message}" if message else kind
+            rest = "the rest of the cell" if cell else "its statement"
             sentences.append(
-                f"skipped: {place} raises {reason[:200]}, so the rest of the cell did not run"
+                f"skipped: {place} raises {reason[:200]}, so {rest} did not run"
                 if kind not in ("ImportError", "ModuleNotFoundError")
                 else f"skipped: {place}: {reason[:200]}"
             )

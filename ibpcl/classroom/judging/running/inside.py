@@ -77,7 +77,8 @@ class Program:
         file : str
             Name of its file, for messages.
         lenient : bool
-            Whether statements that raise an exception are skipped.
+            Whether failures are not reported, because the judge has changed the text; of a
+            notebook, whether statements instead of cells are skipped.
 
         Returns
         -------
@@ -95,11 +96,8 @@ class Program:
                 "loaded": True,
                 "skipped": run_cells(source, file, self.module.__dict__, lenient),
             }
-        if lenient:
-            run_statements(ast.parse(source, file), file, self.module.__dict__)
-        else:
-            exec(compile(source, file, "exec"), self.module.__dict__)
-        return {"loaded": True, "skipped": []}
+        failures = run_statements(ast.parse(source, file), file, self.module.__dict__)
+        return {"loaded": True, "skipped": [] if lenient else failures[:MOST_SKIPPED]}
 
     def function(self, name):
         """Return a function of the hand-in.
@@ -318,12 +316,18 @@ def run_statements(tree, file, space):
     space : dict
         Namespace of the module.
 
+    Returns
+    -------
+    list of (int, int, str, str)
+        Zero, line, exception and message of each failure.
+
     Raises
     ------
     TimeoutError
         If the time is up.
     """
     flags = 0
+    failures = []
     for node in tree.body:
         if isinstance(node, ast.ImportFrom) and node.module == "__future__":
             flags |= sum(getattr(__future__, item.name).compiler_flag for item in node.names)
@@ -331,9 +335,10 @@ def run_statements(tree, file, space):
             exec(compile(ast.Module([node], []), file, "exec", flags, dont_inherit=True), space)
         except TimeoutError:
             raise
-        # the judge has changed the text, which may be the cause
-        except BaseException:
-            continue
+        except BaseException as error:  # also exit(), which ends only the statement
+            kind = type(error).__name__[:100]
+            failures.append((0, node.lineno, kind, child.message_of(error)[:200]))
+    return failures
 
 
 def run_cells(source, file, space, lenient=False):
