@@ -283,7 +283,7 @@ def run_export(options):
     found = records.load(options.dir)
     records.rewrite(found)
     notes = list(found.notes)
-    roster = None
+    roster = found.roster
     if options.roster:
         roster, more = read_students(options.roster)
         notes += more

@@ -68,6 +68,8 @@ class Layout(NamedTuple):
         Delimiter that the platform requires; empty to keep that of the file.
     utf8 : bool
         Whether the platform reads UTF-8 only.
+    numbered : bool
+        Whether the first cell is a participant with a number, in some language.
     """
 
     first: int
@@ -79,6 +81,7 @@ class Layout(NamedTuple):
     decimal_comma: bool = False
     delimiter: str = ""
     utf8: bool = False
+    numbered: bool = False
 
     def about(self, row):
         """Return the ids and addresses of a row, and its names.
@@ -94,6 +97,8 @@ class Layout(NamedTuple):
         names : list of str
         """
         ids = [row[at].removeprefix("#") for at in self.ids]
+        if self.numbered:
+            ids.append(f"Participant {number_at_end(row[0])}")
         names = [row[at] for at in self.names]
         return ids, [" ".join(names), *names] if len(names) > 1 else names
 
@@ -153,7 +158,7 @@ def moodle(rows, column, assignment, path):
     used = {points, comment, highest, *names}
     ids = tuple(at for at in range(min(points, len(head))) if at not in used)
     comma = highest is not None and "," in body[0][highest]
-    return Layout(1, points, comment, most, ids, names, comma, ",", True)
+    return Layout(1, points, comment, most, ids, names, comma, ",", True, numbered=True)
 
 
 def canvas(rows, column, assignment, path):

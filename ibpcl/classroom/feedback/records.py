@@ -10,12 +10,15 @@ from ibpcl.classroom.assignments.assignment import find
 from ibpcl.classroom.feedback import by_hand
 from ibpcl.classroom.feedback.student_page import feedback
 from ibpcl.classroom.intake import late
+from ibpcl.classroom.intake.students import Roster, Student
 from ibpcl.classroom.judging.verdict import Result
 from ibpcl.errors import UserError
 from ibpcl.storage import read_json, read_text, write_text
 
 SETTINGS = "grading.json"
 COLLECTION = "collection.json"
+# How a platform's own table writes the number of a participant that its file names have.
+NUMBERS = {"moodle": "Participant {}", "canvas": "{}"}
 
 
 @dataclass
@@ -46,6 +49,8 @@ class Records:
         Students whose results come from an earlier run only.
     notes : list of str
         Files and rows that could not be used, one line each.
+    roster : ibpcl.classroom.intake.students.Roster
+        The class list that was graded with, and the platform's numbers of the participants.
     """
 
     folder: Path
@@ -59,6 +64,7 @@ class Records:
     skipped: list = field(default_factory=list)
     earlier: list = field(default_factory=list)
     notes: list = field(default_factory=list)
+    roster: Roster = field(default_factory=Roster)
 
     def folder_of(self, student):
         """Return the folder that holds the files of a student.
@@ -118,7 +124,22 @@ def load(folder):
         skipped,
         earlier,
         notes,
+        _roster(folder),
     )
+
+
+def _roster(folder):
+    """Return the class list of a collection, completed by the numbers of the participants."""
+    path = folder / COLLECTION
+    table = read_json(path) if path.exists() else {}
+    listed = {row["id"]: Student(**row) for row in table.get("roster", ())}
+    pattern = NUMBERS.get(table.get("platform"))
+    for each in table.get("students", ()):
+        numbers = each.get("participants") or ()
+        student = listed.get(each["student"], Student(each["student"]))
+        if pattern and numbers and not student.identifier:
+            listed[each["student"]] = student._replace(identifier=pattern.format(numbers[-1]))
+    return Roster(list(listed.values()))
 
 
 def rewrite(records):

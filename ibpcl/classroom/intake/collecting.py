@@ -161,6 +161,8 @@ class Collection:
     problems : list of str
         Signs that the download was not read as a class: most of it is missing, or several students
         fall into one.
+    roster : list of ibpcl.classroom.intake.students.Student
+        The class list.
     """
 
     platform: str
@@ -169,6 +171,7 @@ class Collection:
     missing: list
     unknown: list
     problems: list
+    roster: list = ()
 
     def to_dict(self):
         """Return the content of ``collection.json``.
@@ -213,6 +216,7 @@ class Collection:
                 "missing": missing,
                 "unknown": self.unknown,
                 "problems": self.problems,
+                "roster": [each._replace(cells=())._asdict() for each in self.roster],
             }
         )
 
@@ -275,6 +279,7 @@ def collect(
         missing,
         unknown,
         _problems(submissions, missing, roster) + _unlisted_groups(reads, missing, roster),
+        roster.students,
     )
 
 
