@@ -33,6 +33,7 @@ LIBRARIES = (Path(__file__).parents[1], sys.prefix, sys.base_prefix)
 WATCH = "__watch__"
 VERSION = "__codeview_version__"  # attribute of a changed function: the original and the trees
 SHELL = "<gradient without source>"  # the file of a function around such a gradient
+MOST_NUMBERS = 300_000  # largest number of numbers recorded at one place, over all its calls
 MOST_ITEMS = 20  # largest number of items read from a cache, a list or an object
 OTHER = object()  # stands for a value that is neither an array nor a number
 LAYOUT = (
@@ -790,9 +791,10 @@ class Recording:
     ----------
     values : dict
         First value of each place, by its number, :data:`OTHER` for a value that is neither an array
-        nor a number.
+        nor a number, and for an array of more than ``MOST_NUMBERS`` entries.
     series : dict
-        All values of each place that are arrays or numbers.
+        All values of each place whose values are arrays or numbers, at most ``MOST_NUMBERS`` in
+        all.
     counts : dict
         Number of values of each place.
     executed : int
@@ -811,7 +813,8 @@ class Recording:
         def hook(place, value, scope):
             self.counts[place] = self.counts.get(place, 0) + 1
             self.scopes[functions[place]] = scope
-            if isinstance(value, (np.ndarray, np.generic, int, float, complex)):
+            is_numeric = isinstance(value, (np.ndarray, np.generic, int, float, complex))
+            if is_numeric and np.size(value) * self.counts[place] <= MOST_NUMBERS:
                 stored = np.array(value) if isinstance(value, np.ndarray) else value
                 self.values.setdefault(place, stored)
                 self.series.setdefault(place, []).append(stored)
@@ -820,6 +823,11 @@ class Recording:
             return value
 
         run(code.watched()(hook))
+        self.series = {
+            place: values
+            for place, values in self.series.items()
+            if len(values) == self.counts[place]
+        }
         self.executed = sum(self.counts.values())
 
 

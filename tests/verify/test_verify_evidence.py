@@ -1,9 +1,12 @@
 """Second points stay in the domain, and large inputs are sampled within bounds."""
 
+import tracemalloc
+
 import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
+from ibpcl.verify import check
 from ibpcl.verify.derivative.problem import make_problem
 from ibpcl.verify.derivative.second_point import neighbour
 from ibpcl.verify.explain.evidence import close
@@ -65,3 +68,28 @@ def test_sampled_entries_include_suspects_and_corners(shape, seed):
         <= max(size if size <= MOST_ENTRIES else 0, MOST_ENTRIES)
     )
     assert np.array_equal(entries, np.sort(entries))
+
+
+def test_the_search_for_a_name_keeps_no_large_arrays():
+    size = 600
+
+    def softmax(x):
+        e = np.exp(x - x.max())
+        p = e / e.sum()
+        return p, p
+
+    def softmax_vjp(dout, p):
+        many = np.resize(p, size)
+        jacobian = np.diagflat(many)
+        jacobian = jacobian - np.outer(many, many)
+        dx = jacobian[: p.size, : p.size] @ dout
+        return dx + jacobian[-1, -1] * dout**2
+
+    tracemalloc.start()
+    try:
+        report = check(softmax, softmax_vjp, (np.array([0.3, -0.2, 0.5, 1.1]),))
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert report.verdict == "wrong"
+    assert peak < 15 * size**2 * 8  # the gradient itself needs four such arrays

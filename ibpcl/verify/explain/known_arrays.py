@@ -2,7 +2,7 @@
 
 import re
 from functools import partial
-from itertools import combinations, combinations_with_replacement, product, starmap
+from itertools import combinations, combinations_with_replacement, product
 
 import numpy as np
 
@@ -12,6 +12,7 @@ MOST_PLAIN = 40  # largest number of arrays in elementwise products of two
 MOST_FACTORS = 14  # largest number of arrays in products of matrices
 MOST_SUMMED = 10  # largest number of arrays in sums over axes
 LONGEST = 60  # largest number of characters in the text of an array or a place
+MOST_NUMBERS = 300_000  # larger arrays are left out, so that a search needs little memory
 LARGEST = 1e100  # arrays with larger entries are left out
 # Matrix products by the numbers of axes, of which the first counts the calls.
 SUBSCRIPTS = {
@@ -159,12 +160,14 @@ class Known:
                 (turned != name and turned in views[0])
                 or len(name) > LONGEST
                 or any(
-                    v.dtype.kind not in "fbiu" or v.size == 0 or v.shape != values[0].shape
+                    v.dtype.kind not in "fbiu"
+                    or not 0 < v.size <= MOST_NUMBERS
+                    or v.shape != values[0].shape
                     for v in values
                 )
             ):
                 continue
-            values = [v.astype(float) for v in values]
+            values = [v.astype(float, copy=False) for v in values]
             key = (values[0].shape, *(v.tobytes() for v in values))
             if key not in seen:
                 seen.add(key)
@@ -282,8 +285,8 @@ class Known:
             for array in factors
             if array[0].ndim == 3
         ]
-        products = filter(None, starmap(_matrix_product, product(factors, repeat=2)))
-        return [array for array in products if array[0].shape == shape]
+        products = (_matrix_product(a, b, shape) for a, b in product(factors, repeat=2))
+        return list(filter(None, products))
 
     def sums(self, shape):
         """Return sums over an axis, alone or times a third array, as in the gradient of a softmax.
@@ -336,11 +339,6 @@ class Known:
         return made
 
 
-def _reshaped_sum(axis, shape, x):
-    """Return a sum over an axis in another shape."""
-    return x.sum(axis).reshape(shape)
-
-
 def _products(arrays):
     """Return the products of arrays of equal shape, with themselves too."""
     return [
@@ -350,11 +348,14 @@ def _products(arrays):
     ]
 
 
-def _matrix_product(a, b):
-    """Return the product of two matrices or vectors after their first axis, None if they misfit."""
+def _matrix_product(a, b, shape):
+    """Return the product of two matrices or vectors after their first axis, None if it misfits."""
     subscripts = SUBSCRIPTS[a[0].ndim, b[0].ndim]
     is_outer = subscripts == "ni,nj->nij"
-    if not is_outer and a[0].shape[-1] != b[0].shape[1]:
+    left = a[0].shape if is_outer else a[0].shape[:-1]
+    right = b[0].shape[1:] if is_outer else b[0].shape[2:]
+    fits = is_outer or a[0].shape[-1] == b[0].shape[1]
+    if not fits or (*left, *right) != shape:  # before the product, which may be large
         return None
     text = f"outer({a.text}, {b.text})" if is_outer else f"{a.text} @ {b.text}"
     return Expression(text, partial(np.einsum, subscripts), a, b)

@@ -187,7 +187,7 @@ def view_at(code, recording, number):
         key=lambda other: (other > number, abs(other - number)),
     )
     read = {
-        other: np.stack(recorded[other])
+        other: _stacked(recorded[other])
         for other in near
         if len(recorded[other]) in (1, calls) and len(set(map(np.shape, recorded[other]))) == 1
     }
@@ -239,7 +239,7 @@ def _measured_place(bench, make, place, number, wrong, recordings):
         if len(shapes) != 1 or (values and np.shape(values[0])[0] != len(recording.series[number])):
             return None
         value = np.stack([np.asarray(v, dtype=float) for v in recording.series[number]])
-        claimed = _stacked(evidence, evidence.gradients[trial], wrong)
+        claimed = _joined(evidence, evidence.gradients[trial], wrong)
         right_gradient = np.concatenate([evidence.expected(j, trial)[0].ravel() for j in wrong])
         known = ~np.isnan(right_gradient)
         lack = (right_gradient - claimed)[known]
@@ -247,7 +247,7 @@ def _measured_place(bench, make, place, number, wrong, recordings):
 
         def moved(change, trial=trial, value=value, claimed=claimed, known=known):
             result = bench.gradients(make(putting({number: value + change})), trial)
-            return None if result is None else (_stacked(evidence, result, wrong) - claimed)[known]
+            return None if result is None else (_joined(evidence, result, wrong) - claimed)[known]
 
         columns = []
         for entry in np.eye(value.size):
@@ -291,10 +291,15 @@ def _numbers(items):
     """Yield those pairs (text, value) whose values are arrays or numbers, as arrays."""
     for text, value in items:
         if isinstance(value, (np.ndarray, np.generic, int, float)) and not isinstance(value, bool):
-            yield text, np.array(value)
+            yield text, np.asarray(value)
 
 
-def _stacked(evidence, gradients, wrong):
+def _stacked(values):
+    """Return the values of a place as one array, a single one without a copy."""
+    return np.stack(values) if len(values) > 1 else np.asarray(values[0])[None]
+
+
+def _joined(evidence, gradients, wrong):
     """Return the gradients of some inputs as one vector."""
     return np.concatenate(
         [np.asarray(gradients[evidence.problem.wrt.index(j)], dtype=float).ravel() for j in wrong]
