@@ -13,8 +13,9 @@ import numpy as np
 
 from ibpcl.codeview import slips
 from ibpcl.codeview.patterns import ARITHMETIC, edits_at, known_in, table_of
-from ibpcl.codeview.rewrite import Edit, Slot, exchanges, in_place, renamed, replaced
+from ibpcl.codeview.rewrite import Edit, exchanges, in_place, renamed, replaced
 from ibpcl.codeview.syntax import (
+    Place,
     is_numeric,
     items_of,
     names_in,
@@ -108,9 +109,9 @@ def edits_of(code, recording, suspects, rows=(), near=None):
                 further = rows if near is None or place.statement in near else ()
                 expressions += edits_at(place, known, _tables(further).get(place.inside, {}))
                 expressions += _of_place(place, known, suspects)
-        for slot in _statements(tree):
-            edits += _of_statement(slot, tree, known, _tables(rows))
-            edits += _unpacked(slot.node) if slot.node in (near or ()) else ()
+        for place in _statements(tree):
+            edits += _of_statement(place, tree, known, _tables(rows))
+            edits += _unpacked(place.node) if place.node in (near or ()) else ()
         edits += of_names(own, known, suspects)
     alone = [edit for edit in expressions if edit.rank < slips.TOGETHER]
     edits = [*alone, *_repeated(expressions, code), *edits]
@@ -145,13 +146,13 @@ def _of_place(place, known, suspects):
 
 
 def _statements(tree):
-    """Yield each statement of a function as a slot."""
+    """Yield each statement of a function as a place."""
     assigned = set()
     for node, parent, field, index in statements_in(tree):
         target = _target(node)
         store = ast.unparse(target) if target else ""
         again = isinstance(target, ast.Subscript) or store in assigned
-        yield Slot(node, parent, field, index, again)
+        yield Place(node, parent, field, index, again=again)
         assigned |= names_in(target, ast.expr_context) if target else set()
 
 
@@ -160,18 +161,18 @@ def _target(statement):
     return getattr(statement, "target", None) or getattr(statement, "targets", [None])[0]
 
 
-def _of_statement(slot, tree, known, tables):
+def _of_statement(place, tree, known, tables):
     """Yield the edits of one statement."""
-    node = slot.node
-    yield from edits_at(slot, known, tables["formula"])
+    node = place.node
+    yield from edits_at(place, known, tables["formula"])
     if isinstance(node, ast.For):
-        header = Slot(node.iter, node, "iter", None)
+        header = Place(node.iter, node, "iter", None)
         for edit in edits_at(header, known, tables["loop"]):
             yield edit._replace(node=node)
         yield from _of_carries(node, tree, known.scope)
     elif isinstance(_target(node), ast.Subscript):
         where = ("targets", 0) if isinstance(node, ast.Assign) else ("target", None)
-        yield from _of_subscript(Slot(_target(node), node, *where), known)
+        yield from _of_subscript(Place(_target(node), node, *where), known)
 
 
 def _of_subscript(place, known):
@@ -271,7 +272,7 @@ def _unpacked(statement):
             f"`{text_of(first)}` and `{text_of(second)}` are unpacked in the wrong order: "
             f"`{text_of(statement)}` should be `{text_of(ast.copy_location(new, statement))}`"
         )
-        puts = (in_place(Slot(target, statement, "targets", 0), new.targets[0]),)
+        puts = (in_place(Place(target, statement, "targets", 0), new.targets[0]),)
         yield Edit(3, "raises", lambda words=words: words, statement, puts)
 
 
@@ -331,5 +332,5 @@ def _passed_on(loop, pairs):
         f"a term is missing: the loop never gives a new value to {names}, which must be carried "
         f"from step to step; add {shown} at the end of the loop"
     )
-    puts = (in_place(Slot(last, loop, "body", len(loop.body) - 1), new),)
+    puts = (in_place(Place(last, loop, "body", len(loop.body) - 1), new),)
     return Edit(0.6 + 0.2 * len(pairs), "missing_term", lambda: words, loop, puts)

@@ -135,11 +135,11 @@ def table_of(rows):
 
 
 def edits_at(place, known, table):
-    """Yield the edits that a table has for a place or a slot.
+    """Yield the edits that a table has for a place.
 
     Parameters
     ----------
-    place : Place or Slot
+    place : Place
         The expression or statement to change.
     known : Known
         Values in one run.
@@ -185,7 +185,7 @@ class Match:
 
     Parameters
     ----------
-    place : Place or Slot
+    place : Place
         The place.
     node : ast.AST
         Its expression, with products of matrices as operators.

@@ -8,9 +8,9 @@ too many when a mistake is named, and a missing factor when it is planted.
 import ast
 
 from ibpcl.codeview.patterns import CHOICES, edits_at, known_in, placeholders_in, table_of
-from ibpcl.codeview.rewrite import Edit, Slot, in_place
+from ibpcl.codeview.rewrite import Edit, in_place
 from ibpcl.codeview.slips import SLIPS, TOGETHER
-from ibpcl.codeview.syntax import children_of
+from ibpcl.codeview.syntax import Place, children_of
 
 # Slips that are planted only: kind, right and wrong pattern.  Their backward reading needs values,
 # or names a mistake that another row names as well.
@@ -129,11 +129,11 @@ def planted(function, rows=()):
     table = table_of([*_rows(), *further])
     known = known_in({}, {})
     edits = {}
-    for slot in places_in(function):
-        for edit in (*edits_at(slot, known, table), *_of_names(slot, function)):
+    for place in places_in(function):
+        for edit in (*edits_at(place, known, table), *_of_names(place, function)):
             ((*_, new),) = edit.puts
-            if ast.unparse(new) != ast.unparse(slot.node):
-                edits.setdefault((id(slot.node), ast.unparse(new)), edit)
+            if ast.unparse(new) != ast.unparse(place.node):
+                edits.setdefault((id(place.node), ast.unparse(new)), edit)
     groups = {}
     for (_, new), edit in edits.items():
         groups.setdefault((ast.unparse(edit.node), new), []).append(edit)
@@ -146,7 +146,7 @@ def planted(function, rows=()):
 
 
 def places_in(function):
-    """Yield every statement and expression in the body of a function as a slot.
+    """Yield every statement and expression in the body of a function as a place.
 
     Parameters
     ----------
@@ -155,18 +155,18 @@ def places_in(function):
 
     Yields
     ------
-    Slot
+    Place
     """
     for parent in [function, *(node for part in function.body for node in ast.walk(part))]:
         for node, field, index in children_of(parent):
             outside = parent is function and field != "body"
             if isinstance(node, (ast.expr, ast.stmt)) and not outside:
-                yield Slot(node, parent, field, index)
+                yield Place(node, parent, field, index)
 
 
-def _of_names(slot, function):
+def _of_names(place, function):
     """Yield another variable of the function in the place of one."""
-    node = slot.node
+    node = place.node
     if not isinstance(node, ast.Name) or not isinstance(node.ctx, ast.Load):
         return
     names = [argument.arg for argument in function.args.args]
@@ -178,4 +178,4 @@ def _of_names(slot, function):
     for other in dict.fromkeys(names) if node.id in names else ():
         if other != node.id:
             new = ast.Name(other, ast.Load())
-            yield Edit(4, "other_quantity", lambda: "", node, (in_place(slot, new),))
+            yield Edit(4, "other_quantity", lambda: "", node, (in_place(place, new),))

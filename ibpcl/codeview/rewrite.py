@@ -49,32 +49,6 @@ class Edit(NamedTuple):
         return self._replace(puts=tuple(reversed(undone)))
 
 
-class Slot(NamedTuple):
-    """A statement, or the target of an assignment, and where it stands.
-
-    It has the attributes of a :class:`ibpcl.codeview.syntax.Place` that an edit needs.
-
-    Attributes
-    ----------
-    node : ast.AST
-        The statement or target.
-    parent : ast.AST
-        The node that contains it.
-    field : str
-        Name of the field of the parent that contains it.
-    index : int or None
-        Index in that field, None if the field is not a list.
-    again : bool
-        Whether the target of the statement had a value before.
-    """
-
-    node: ast.AST
-    parent: ast.AST
-    field: str
-    index: int | None
-    again: bool = False
-
-
 def replaced(rank, kind, place, new, why):
     """Return the edit that replaces the node at one place.
 
@@ -84,7 +58,7 @@ def replaced(rank, kind, place, new, why):
         Rank of the edit.
     kind : str
         Kind of the mistake.
-    place : Place or Slot
+    place : Place
         The node to replace.
     new : ast.AST
         The new node.
@@ -105,7 +79,7 @@ def in_place(place, new):
 
     Parameters
     ----------
-    place : Place or Slot
+    place : Place
         The node to replace.
     new : ast.AST
         The new node.  It gets the position of the old one.
@@ -125,7 +99,7 @@ def belongs(new, place):
     ----------
     new : ast.AST
         The new node.
-    place : Place or Slot
+    place : Place
         The node that it replaces.
 
     Returns
@@ -148,14 +122,14 @@ def around(place):
 
     Parameters
     ----------
-    place : Place or Slot
+    place : Place
         A place in the source.
 
     Returns
     -------
     ast.AST
     """
-    if getattr(place, "inside", "formula") != "formula":
+    if place.inside != "formula":
         return place.around
     return (
         place.parent

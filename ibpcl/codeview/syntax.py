@@ -14,6 +14,7 @@ import inspect
 import sys
 import textwrap
 import types
+from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from itertools import product
 from pathlib import Path
@@ -306,50 +307,52 @@ class Code:
         return replacements(edit.puts, self.location, text_of)
 
 
+@dataclass(eq=False)
 class Place:
-    """An expression in a syntax tree, and where it stands.
+    """An expression, a statement or a target in a syntax tree, and where it stands.
 
-    Parameters
+    Attributes
     ----------
     node : ast.AST
-        The expression.
+        The expression or statement.
     parent : ast.AST
         The node that contains it.
     field : str
         Name of the field of the parent that contains it.
     index : int or None
         Index in that field, None if the field is not a list.
-    statement : ast.stmt
-        The statement around it.
+    statement : ast.stmt or None
+        The statement around an expression.
     function : str
         Name of the function around it, a key of ``Code.trees``.
     inside : {"formula", "index", "axis", "range", "layout", "target"}
-        The role of the expression.
-    around : ast.AST
+        The role of an expression.
+    around : ast.AST or None
         The subscript around an index, otherwise the node itself or the call that shows it.
-
-    Attributes
-    ----------
-    whole : bool
-        Whether the expression is the whole value that a statement assigns or returns, or one item
-        of a returned tuple.
-    watched : bool
-        Whether its value is recorded: not for constants.
+    again : bool
+        Whether the target of a statement had a value before.
     """
 
-    def __init__(self, node, parent, field, index, statement, function, inside, around):
-        self.node = node
-        self.parent = parent
-        self.field = field
-        self.index = index
-        self.statement = statement
-        self.function = function
-        self.inside = inside
-        self.around = around
-        self.whole = parent is statement or (
-            isinstance(parent, ast.Tuple) and isinstance(statement, ast.Return)
-        )
-        self.watched = not isinstance(node, ast.Constant)
+    node: ast.AST
+    parent: ast.AST
+    field: str
+    index: int | None
+    statement: ast.stmt | None = None
+    function: str = ""
+    inside: str = "formula"
+    around: ast.AST | None = None
+    again: bool = False
+
+    @property
+    def whole(self):
+        """Whether a statement assigns or returns just it, or it is one item of a returned tuple."""
+        items = isinstance(self.parent, ast.Tuple) and isinstance(self.statement, ast.Return)
+        return self.parent is self.statement or items
+
+    @property
+    def watched(self):
+        """Whether its value is recorded: not for constants."""
+        return not isinstance(self.node, ast.Constant)
 
     @cached_property
     def text(self):
