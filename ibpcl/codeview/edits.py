@@ -1,8 +1,8 @@
 """Small changes of a function that can make its values right: rows of the table, and a few more.
 
 The table (:mod:`ibpcl.codeview.slips`) covers slips in one expression or statement.  The changes
-here need more of the source: one slip in several places, another variable, another slice, a stride,
-a value that a loop must pass on.
+here need more of the source: one slip in several places, another variable, another slice, a
+value that a loop must pass on.
 """
 
 import ast
@@ -27,7 +27,6 @@ from ibpcl.codeview.syntax import (
 from ibpcl.codeview.variables import of_names
 
 REPEATED = slips.LATE - 0.5  # rank of one change in several places
-MOST_STRIDE = 8  # larger integers are not taken for strides
 MOST_SOURCES = 8  # largest number of new values that are tried for an array in a loop
 
 
@@ -140,7 +139,7 @@ def _repeated(edits, code):
 def _of_place(place, known, suspects):
     """Yield the edits of one expression that are not in the table."""
     if isinstance(place.node, ast.Subscript) and place.inside == "formula":
-        yield from _of_subscript(place, known)
+        yield from _of_subscript(place)
     if place.whole and not suspects.linear:
         yield from _of_derivative_at_dout(place, known)
 
@@ -172,10 +171,10 @@ def _of_statement(place, tree, known, tables):
         yield from _of_carries(node, tree, known.scope)
     elif isinstance(_target(node), ast.Subscript):
         where = ("targets", 0) if isinstance(node, ast.Assign) else ("target", None)
-        yield from _of_subscript(Place(_target(node), node, *where), known)
+        yield from _of_subscript(Place(_target(node), node, *where))
 
 
-def _of_subscript(place, known):
+def _of_subscript(place):
     """Yield other slices of an array that is read or written, and indices in another order."""
     node = place.node
     parts = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
@@ -194,20 +193,6 @@ def _of_subscript(place, known):
     for changed, a, b in exchanges(parts):
         if ast.dump(a) != ast.dump(b):
             yield edit(4, "transposed", changed, "two indices are exchanged")
-    starts = [
-        part.lower.id
-        for part in parts
-        if isinstance(part, ast.Slice) and isinstance(part.lower, ast.Name) and part.upper
-    ]
-    for name, value in known.scope.items() if starts else ():
-        number = isinstance(value, (int, np.integer)) and name not in starts
-        is_stride = number and 1 < value <= MOST_STRIDE
-        for chosen in dict.fromkeys([tuple(starts), *((start,) for start in starts)]):
-            if is_stride:
-                new = renamed(node.slice, {start: f"{name} * {start}" for start in chosen})
-                why = f"the stride `{name}` is missing in the index (shifted)"
-                changed = ast.Subscript(node.value, new, node.ctx)
-                yield replaced(2 + 0.1 * len(chosen), "shifted", place, changed, why)
 
 
 def _other_slices(part):

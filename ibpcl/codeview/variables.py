@@ -1,8 +1,6 @@
-"""Edits of variables: another one in some uses, two exchanged, one transposed in all uses."""
+"""Edits of variables: another one in one use or in all uses, one transposed in all uses."""
 
 import ast
-import copy
-from itertools import combinations
 
 import numpy as np
 
@@ -10,11 +8,9 @@ from ibpcl.codeview.patterns import is_term
 from ibpcl.codeview.rewrite import Edit, around, in_place
 from ibpcl.codeview.syntax import is_numeric, items_of, parsed, text_of, value_at
 
-MOST_USES = 6  # with more uses of a variable, only one of them or all are replaced
-
 
 def of_names(places, known, suspects):
-    """Yield replacements of an array by another one in one of its uses, in several or in all.
+    """Yield replacements of an array by another one in one of its uses, or in all of them.
 
     Parameters
     ----------
@@ -48,7 +44,6 @@ def of_names(places, known, suspects):
         arrays = {text: value_at(group[0].node, known.values) for text, group in uses.items()}
         arrays.update((text, v) for text, v in readable.items() if is_numeric(v, "fiubc"))
         for together in (uses, *_by_statement(uses)):
-            yield from _exchanged(together, arrays)
             for name, group in together.items():
                 if len(group) > 1:
                     yield from _in_every_use(name, group, arrays[name])
@@ -58,10 +53,9 @@ def of_names(places, known, suspects):
                 rank = None if other == name else _rank(arrays[name], value)
                 if rank == 5 and readable is entries:
                     continue
-                several = _subsets(group) if rank == 4 and readable is known.scope else []
-                for chosen in [*single, *several] if rank else ():
-                    penalty = (len(chosen) > 1) + (1 < len(chosen) < len(group))
-                    yield _renamed(name, other, chosen, rank + penalty, arrays)
+                all_uses = [group] if rank == 4 and readable is known.scope and group[1:] else []
+                for chosen in [*single, *all_uses] if rank else ():
+                    yield _renamed(name, other, chosen, rank + (len(chosen) > 1), arrays)
 
 
 def _by_statement(uses):
@@ -71,28 +65,6 @@ def _by_statement(uses):
         for place in places:
             uses_of.setdefault(place.statement, {}).setdefault(name, []).append(place)
     return uses_of.values()
-
-
-def _subsets(places):
-    """Return the sets of several uses: all of them, and for few uses also smaller sets.
-
-    In a smaller set, the name was used for two values.
-    """
-    sizes = range(len(places), 1, -1) if len(places) <= MOST_USES else (len(places),)
-    return [chosen for size in sizes if size > 1 for chosen in combinations(places, size)]
-
-
-def _exchanged(uses, arrays):
-    """Yield two variables of one shape exchanged in all their uses, such as two gates."""
-    for a, b in combinations(uses, 2):
-        if np.shape(arrays[a]) == np.shape(arrays[b]) and a not in b and b not in a:
-            puts = tuple(
-                in_place(place, copy.copy(uses[other][0].node))
-                for name, other in ((a, b), (b, a))
-                for place in uses[name]
-            )
-            words = f"`{a}` and `{b}` are exchanged (swapped, in the wrong order)"
-            yield Edit(5.5, "swapped", lambda words=words: words, uses[a][0].node, puts)
 
 
 def _in_every_use(name, places, value):

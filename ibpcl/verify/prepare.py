@@ -7,7 +7,7 @@ import numpy as np
 from ibpcl.verify import requirements as form
 from ibpcl.verify.agreement import Terms
 from ibpcl.verify.derivative.contract import nonlinear_inputs
-from ibpcl.verify.derivative.problem import Problem
+from ibpcl.verify.derivative.problem import Problem, is_float
 from ibpcl.verify.derivative.second_point import neighbour
 from ibpcl.verify.reports.kinds import UNFIT
 from ibpcl.verify.reports.words import Note
@@ -108,8 +108,7 @@ def prepare(problem, wrt=None, rtol=None, seed=0, mode="auto"):
     prepared = Prepared(problem, terms, None, near, mistakes, habits, state=state)
     if prepared.is_unfit:
         return prepared
-    native = form.in_native_precision(problem, w[0])
-    prepared = prepared._replace(notes=(Note(native),) if native else ())
+    prepared = prepared._replace(notes=tuple(_converted(problem)))
     if mistakes or not nonlinear_inputs(problem, w[0]):
         return prepared
     from ibpcl.verify.explain.reasons import without_limits  # reads the source
@@ -118,6 +117,13 @@ def prepare(problem, wrt=None, rtol=None, seed=0, mode="auto"):
     if finding is None:
         return prepared
     return prepared._replace(habits=(*habits, finding), limit=(free, finding))
+
+
+def _converted(problem):
+    """Yield a note for each input that was given in a smaller type than float64."""
+    for name, value in zip(problem.names, problem.native, strict=True):
+        if is_float(value) and np.asarray(value).dtype.itemsize < 8:
+            yield Note(f"{name}: converted to float64 for the check")
 
 
 def blind_spots(problem, near):

@@ -6,13 +6,7 @@ import numpy as np
 
 from ibpcl.errors import UserError
 from ibpcl.verify.adapters.refusals import passes_users_code
-from ibpcl.verify.derivative.problem import (
-    as_tuple,
-    gradients_in_order,
-    is_float,
-    shaped_like,
-    tuple_of,
-)
+from ibpcl.verify.derivative.problem import gradients_in_order, shaped_like, tuple_of
 
 
 def refuse_outputs(outputs):
@@ -136,51 +130,3 @@ def _works_exchanged(problem, dout, cache):
         )
     except Exception:  # code under check may raise anything
         return False
-
-
-def in_native_precision(problem, w):
-    """Return a note on the gradient in the precision of the given inputs.
-
-    Parameters
-    ----------
-    problem : Problem
-        The pair and the point.
-    w : ndarray, shape (M,)
-        Cotangent of all outputs.
-
-    Returns
-    -------
-    str
-        Which inputs were converted to float64, and the difference to the gradient in their own
-        type. Empty if all inputs were float64.
-    """
-    small = [
-        name
-        for name, v in zip(problem.names, problem.native, strict=True)
-        if is_float(v) and np.asarray(v).dtype.itemsize < 8
-    ]
-    if not small:
-        return ""
-    with np.errstate(all="ignore"):
-        outputs, several, cache = problem.at(problem.native).call()
-        parts = [
-            np.asarray(part).astype(out.dtype)
-            for part, out in zip(as_tuple(shaped_like(w, outputs, several)), outputs, strict=True)
-        ]
-        coarse = gradients_in_order(
-            problem.f_vjp(tuple(parts) if several else parts[0][()], cache), problem
-        )
-        worst = 0.0
-        for a, b in zip(
-            map(np.asarray, coarse), map(np.asarray, problem.gradients(w)), strict=False
-        ):
-            if a.shape == b.shape and b.dtype.kind == "f" and b.size:
-                gap = np.max(np.abs(a - b)) / (np.max(np.abs(b)) or 1.0)
-                worst = max(worst, float(np.nan_to_num(gap, nan=np.inf)))
-    words = (
-        f"off by {worst:.1e}, relative to its largest entry" if np.isfinite(worst) else "not finite"
-    )
-    return (
-        f"{', '.join(small)}: converted to float64 for the check; in the original precision, the "
-        f"gradient is {words}"
-    )

@@ -80,12 +80,8 @@ PARTS = {
     ),
     "... several places": Part(((edits, "_repeated"),), tuple, (edits._repeated,)),
     "... variables": Part(((edits, "of_names"),), tuple, (variables,)),
-    "... variables exchanged": Part(((variables, "_exchanged"),), tuple, (variables._exchanged,)),
     "... variables in every use": Part(
         ((variables, "_in_every_use"),), tuple, (variables._in_every_use,)
-    ),
-    "... variables in some uses": Part(
-        ((variables, "_subsets"),), tuple, (variables._subsets,), True
     ),
     "suspects": Part(
         ((rewrites.Suspects, "suspect"), (rewrites.Suspects, "allow")),
@@ -96,7 +92,7 @@ PARTS = {
     "paths": Part(((diagnosis, "forgotten_path"),), dict, (missing_path,)),
     "... two at once": Part(((missing_path, "_pair"),), list, (missing_path._pair,)),
     "places: measured at all": Part(
-        ((diagnosis, "measured_places"),), lambda: ([], set()), (missing_factor, known), True
+        ((diagnosis, "measured_places"),), list, (missing_factor, known), True
     ),
     "... what belongs there": Part(((diagnosis, "best_match"),), none, (missing_factor, known)),
     **{
@@ -111,9 +107,7 @@ PARTS = {
 def without_stage(stage):
     """Leave out one stage of the search for what belongs in a place."""
     candidates = missing_factor.candidates
-    diagnosis.candidates = lambda measured, found, at: (
-        [] if at == stage else candidates(measured, found, at)
-    )
+    diagnosis.candidates = lambda measured, at: [] if at == stage else candidates(measured, at)
 
 
 class Tracer:
@@ -129,20 +123,19 @@ class Tracer:
             for holder, name in part.hooks:
                 setattr(holder, name, self._traced(getattr(holder, name), label))
         matched = diagnosis.Search._fits
-        named = diagnosis.Search._name_edits
+        repaired = diagnosis.repaired
 
         def fits(search, measured, stage, *rest):
             for found in matched(search, measured, stage, *rest):
                 self.touched.add(f"... {stage}")
                 yield found
 
-        def name_edits(search):
-            for edit, _ in search.edits.values():
-                self.touched |= self.origin.get(id(edit.puts), set())
-            return named(search)
+        def named(code, edit, more=""):
+            self.touched |= self.origin.get(id(edit.puts), set())
+            return repaired(code, edit, more)
 
         diagnosis.Search._fits = fits
-        diagnosis.Search._name_edits = name_edits
+        diagnosis.repaired = named
 
     def _traced(self, function, label):
         def around(*arguments, **options):

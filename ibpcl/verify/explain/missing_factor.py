@@ -22,41 +22,95 @@ MOST_ENTRIES = 80  # largest number of entries of a place, over all its calls
 FITS = 1e-6  # relative error up to which a value fits
 
 
-class MeasuredPlace(NamedTuple):
-    """A place that can contain the mistake, and its measurements.
-
-    The lists have one item for each trial.
+class Trial(NamedTuple):
+    """How the wrong gradients of one trial depend on the value of a place.
 
     Attributes
     ----------
-    place : Place
-        The expression.
-    values : list of ndarray
-        Its values.  The first axis counts the calls: a place in a loop has several.
-    maps : list of ndarray, shape (R, E)
-        Derivatives of the R measured entries of the wrong gradients by the E entries of the values.
-    lacks : list of ndarray, shape (R,)
+    value : ndarray
+        The value.  The first axis counts the calls: a place in a loop has several.
+    slopes : ndarray, shape (R, E)
+        Derivatives of the R measured entries of the gradients by the E entries of the value.
+    lack : ndarray, shape (R,)
         The true gradients minus those under test.
-    views : list of dict
-        The variables and expressions that can be read at the place, by their source text.
     size : float
         Scale of the gradients.
     telling : bool
         Whether most errors of the gradients could not come from this place, so that the fit is no
         coincidence.
-    right : list of ndarray or None
-        The values that belong there in the first trials.  None if they are not unique in at least
-        two trials.
+    right : ndarray or None
+        The value that belongs there; None if it is not unique.
+    """
+
+    value: np.ndarray
+    slopes: np.ndarray
+    lack: np.ndarray
+    size: float
+    telling: bool
+    right: np.ndarray | None
+
+    def constants(self, relation, arrays):
+        """Return the constant with which each array explains the gradients.
+
+        Parameters
+        ----------
+        relation : str
+            Relation of the arrays to the value, a key of :data:`WORDS`.
+        arrays : ndarray, shape (N, E)
+            The arrays.
+
+        Returns
+        -------
+        ndarray, shape (N,)
+            Zero for arrays that do not explain them.
+        """
+        own = self.value.ravel()
+        changes = arrays
+        if relation in ("missing", "extra"):
+            changes = own * arrays if relation == "missing" else own / arrays
+        good = np.all(np.isfinite(changes), axis=1)
+        effect = np.where(good[:, None], changes, 0.0) @ self.slopes.T
+        # A term adds the missing gradient.  A new value must also give what the old value gave.
+        goal = self.lack + {"term": 0.0, "less": 2.0}.get(relation, 1.0) * (self.slopes @ own)
+        norm = np.sum(effect * effect, axis=1)
+        constants = np.divide(effect @ goal, norm, out=np.zeros(len(norm)), where=norm > 0)
+        gap = np.max(np.abs(goal - constants[:, None] * effect), axis=1, initial=0.0)
+        return np.where(good & (gap <= FITS * self.size), constants, 0.0)
+
+
+class MeasuredPlace(NamedTuple):
+    """A place that can contain the mistake, and its measurements.
+
+    Attributes
+    ----------
+    place : Place
+        The expression.
+    trials : list of Trial
+        Its measurements in each trial.
+    known : Known
+        The variables and expressions that can be read at the place, and background arrays.
     """
 
     place: object
-    values: list
-    maps: list
-    lacks: list
-    views: list
-    size: float
-    telling: bool
-    right: list | None
+    trials: list
+    known: object
+
+    @property
+    def telling(self):
+        """Whether the place explains errors that other places could not, in some trial."""
+        return any(trial.telling for trial in self.trials)
+
+    @property
+    def values(self):
+        """The pairs of the value and the right value, where it is unique; none if that is rare."""
+        pairs = [(trial.value, trial.right) for trial in self.trials if trial.right is not None]
+        return pairs if len(pairs) > 1 else []
+
+    @property
+    def text(self):
+        """Source text of the place, cut if it is long."""
+        text = self.place.text
+        return text if len(text) <= LONGEST else text[: LONGEST - 3] + "..."
 
 
 def background(evidence, forward):
@@ -88,12 +142,11 @@ def background(evidence, forward):
     return views
 
 
-def measured_places(bench, code, recordings, wrong, most, suspects):
+def measured_places(bench, code, recordings, wrong, end, suspects, views):
     """Measure the places in which one mistake can explain several wrong gradients.
 
-    The value of each statement is measured first, from the last statement to the first.  The places
-    inside a statement follow only if it is not innocent.  A statement is innocent if the gradients
-    depend linearly on its value and no value makes them right.
+    The last statement comes first, and in each statement its whole value.  The places inside follow
+    unless the gradients depend linearly on the whole value and no value makes them right.
 
     Parameters
     ----------
@@ -105,59 +158,52 @@ def measured_places(bench, code, recordings, wrong, most, suspects):
         The values of its places in each trial.
     wrong : list of int
         Positions of the inputs whose gradients one mistake must explain.
-    most : int
-        Number of runs after which no further place is measured.
+    end : int
+        Number of runs of the bench after which no further place is measured.
     suspects : Suspects
         Restricts the places, if it has any.
+    views : list of dict
+        Background arrays for each trial; see :func:`background`.
 
     Returns
     -------
-    found : list of MeasuredPlace
+    list of MeasuredPlace
         The places where some value makes the gradients right.
-    innocent : set of ast.stmt
-        The innocent statements.
     """
-    start = bench.runs
     found = []
     innocent = set()
     make = code.watched()
-    first = recordings[0]
-    # the places in each statement, the last statement first
-    latest = {}
-    for n, place in reversed(list(enumerate(code.places))):
-        if (
-            place.watched
-            and place.inside == "formula"
-            and is_array(first.values.get(n))
-            and np.asarray(first.values[n]).dtype.kind == "f"
-            and (not suspects.any or n in suspects.places)
-            and 0 < np.size(first.values[n]) * first.counts[n] <= MOST_ENTRIES
-        ):
-            latest.setdefault(place.statement, []).append(n)
-    # whole statements first, then the places inside the statements that are not innocent
-    for whole_statements in (True, False):
-        for statement, places in latest.items():
-            for n in places:
-                if code.places[n].whole != whole_statements or statement in innocent:
-                    continue
-                if bench.runs - start > most:
-                    return found, innocent
-                measured = _measured_place(bench, make, code.places[n], n, wrong, recordings)
-                if measured is False and whole_statements and not isinstance(statement, ast.Return):
-                    innocent.add(statement)
-                elif measured:
-                    found.append(
-                        measured._replace(
-                            views=[view_at(code, recording, n) for recording in recordings]
-                        )
-                    )
-    return found, innocent
+    values = recordings[0].values
+    open_places = [
+        n
+        for n, place in enumerate(code.places)
+        if place.watched
+        and place.inside == "formula"
+        and is_array(values.get(n))
+        and np.asarray(values[n]).dtype.kind == "f"
+        and (not suspects.any or n in suspects.places)
+        and 0 < np.size(values[n]) * recordings[0].counts[n] <= MOST_ENTRIES
+    ]
+    open_places.sort(key=lambda n: (not code.places[n].whole, -n))
+    for n in open_places:
+        place = code.places[n]
+        if bench.runs > end:
+            break
+        if place.statement in innocent:
+            continue
+        trials, impossible = _trials_of(n, bench, make, wrong, recordings)
+        if impossible and place.whole and not isinstance(place.statement, ast.Return):
+            innocent.add(place.statement)
+        elif trials:
+            known = known_at([view_at(code, recording, n) for recording in recordings], views)
+            found.append(MeasuredPlace(place, trials, known))
+    return found
 
 
 def view_at(code, recording, number):
     """Return the values that are known at a place in one run, by source text.
 
-    These are expressions and variables, their items, and in a loop the rows of arrays.
+    These are expressions and variables, and their items.
 
     Parameters
     ----------
@@ -203,88 +249,69 @@ def view_at(code, recording, number):
         for name, holder in scope.items()
         for text, value in _numbers(items_of(name, holder))
     ]
-    for other in near if calls > 1 else ():  # rows of arrays in a loop
-        if (
-            code.places[other].inside == "index"
-            and other in read
-            and read[other].dtype.kind == "i"
-            and len(read[other]) == calls
-        ):
-            pairs += [
-                (f"{name}[{code.places[other].text}]", value[read[other]])
-                for name, value in scope.items()
-                if isinstance(value, np.ndarray) and value.ndim and len(value) > np.max(read[other])
-            ]
     by_text = {}
     for text, value in pairs:  # the first value of each text counts
         by_text.setdefault(text, value)
     return by_text
 
 
-def _measured_place(bench, make, place, number, wrong, recordings):
-    """Measure how the gradients depend on a place in every trial.
+def _trials_of(number, bench, make, wrong, recordings):
+    """Measure how the gradients depend on a place.
 
-    The result is None if this cannot be measured, and False if the gradients depend linearly on the
-    place and no value makes them right.
+    Returns (trials, impossible).  There are no trials if the place cannot be measured or cannot
+    contain the mistake.  It is impossible that it does if the gradients depend linearly on it and
+    no value makes them right.
     """
-    evidence = bench.evidence
-    values = []
-    maps = []
-    lacks = []
-    size = 0.0
-    telling = False
-    solutions = []
+    trials = []
     for trial, recording in enumerate(recordings):
-        shapes = {np.shape(v) for v in recording.series.get(number, ())}
-        if len(shapes) != 1 or (values and np.shape(values[0])[0] != len(recording.series[number])):
-            return None
-        value = np.stack([np.asarray(v, dtype=float) for v in recording.series[number]])
-        claimed = _joined(evidence, evidence.gradients[trial], wrong)
-        right_gradient = np.concatenate([evidence.expected(j, trial)[0].ravel() for j in wrong])
-        known = ~np.isnan(right_gradient)
-        lack = (right_gradient - claimed)[known]
-        step = np.max(np.abs(value), initial=0.0) or 1.0
+        series = recording.series.get(number, ())
+        alike = len(set(map(np.shape, series))) == 1
+        if not alike or (trials and len(trials[0].value) != len(series)):
+            return [], False
+        value = _stacked(series).astype(float)
 
-        def moved(change, trial=trial, value=value, claimed=claimed, known=known):
-            result = bench.gradients(make(putting({number: value + change})), trial)
-            return None if result is None else (_joined(evidence, result, wrong) - claimed)[known]
+        def gradients(change, trial=trial, value=value):
+            return bench.gradients(make(putting({number: value + change})), trial)
 
-        columns = []
-        for entry in np.eye(value.size):
-            column = moved(step * entry.reshape(value.shape))
-            if column is None or column.shape != lack.shape or not np.all(np.isfinite(column)):
-                return None
-            columns.append(column / step)
-        linear = np.stack(columns, axis=1)
-        if not np.any(linear):
-            return False
-        solution, _, rank, _ = np.linalg.lstsq(linear, lack, rcond=1e-10)
-        scale = float(
-            np.max(np.abs(right_gradient[known]), initial=0.0)
-            + np.max(np.abs(claimed), initial=0.0)
+        measured, impossible = _trial_of(value, gradients, bench.evidence, trial, wrong)
+        if measured is None:
+            return [], impossible
+        trials.append(measured)
+    return trials, False
+
+
+def _trial_of(value, gradients, evidence, trial, wrong):
+    """Return (the measurement of a place in one trial or None, whether a mistake is impossible)."""
+    claimed = _joined(evidence, evidence.gradients[trial], wrong)
+    true = np.concatenate([evidence.expected(j, trial)[0].ravel() for j in wrong])
+    known = ~np.isnan(true)
+    lack = (true - claimed)[known]
+    step = np.max(np.abs(value), initial=0.0) or 1.0
+
+    def moved(change):
+        result = gradients(change.reshape(value.shape))
+        return None if result is None else (_joined(evidence, result, wrong) - claimed)[known]
+
+    columns = []
+    for entry in np.eye(value.size):
+        column = moved(step * entry)
+        if column is None or column.shape != lack.shape or not np.all(np.isfinite(column)):
+            return None, False
+        columns.append(column / step)
+    slopes = np.stack(columns, axis=1)
+    if not np.any(slopes):
+        return None, True
+    solution, _, rank, _ = np.linalg.lstsq(slopes, lack, rcond=1e-10)
+    size = float(np.max(np.abs(true[known]), initial=0.0) + np.max(np.abs(claimed), initial=0.0))
+    if np.max(np.abs(slopes @ solution - lack), initial=0.0) > FITS * size:
+        change = step * np.random.default_rng(0).standard_normal(value.size)
+        result = moved(change)
+        is_linear = result is not None and np.allclose(
+            result, slopes @ change, rtol=1e-7, atol=1e-9 * size
         )
-        if np.max(np.abs(linear @ solution - lack), initial=0.0) > FITS * scale:
-            change = step * np.random.default_rng(0).standard_normal(value.shape)
-            result = moved(change)
-            return (
-                False
-                if result is not None
-                and np.allclose(result, linear @ change.ravel(), rtol=1e-7, atol=1e-9 * scale)
-                else None
-            )
-        telling |= rank < len(lack)
-        solutions += (
-            [value + solution.reshape(value.shape)]
-            if rank == value.size and len(solutions) == trial
-            else []
-        )
-        values.append(value)
-        maps.append(linear)
-        lacks.append(lack)
-        size = max(size, scale)
-    return MeasuredPlace(
-        place, values, maps, lacks, [], size, telling, solutions if len(solutions) > 1 else None
-    )
+        return None, is_linear
+    right = value + solution.reshape(value.shape) if rank == value.size else None
+    return Trial(value, slopes, lack, size, rank < len(lack), right), False
 
 
 def _numbers(items):
@@ -357,77 +384,62 @@ class Match(NamedTuple):
     ----------
     relation : {"missing", "extra", "term", "instead", "less", "sum"}
         Relation of the array to the value of the place.
-    text : str
-        Source text of the array.
+    array : Expression
+        The array.
     constant : float
         The constant factor that it needs.
-    smallest, largest : float
-        Extremes of the array times the constant, in the first trial.
     cost : float
         How far-fetched the match is: longer texts, later relations and constants cost more.
     """
 
     relation: str
-    text: str
+    array: Expression
     constant: float
-    smallest: float
-    largest: float
     cost: float
 
 
-def known_at(measured, views):
-    """Return the known arrays at a measured place.
+def known_at(own_views, views):
+    """Return the known arrays at a place.
 
     Parameters
     ----------
-    measured : MeasuredPlace
-        A place that can contain the mistake.
+    own_views : list of dict
+        The arrays that can be read at the place in each trial; their first axis counts its calls.
     views : list of dict
         Background arrays for each trial; see :func:`background`.
 
     Returns
     -------
     Known
-        The variables at the place, and the background arrays that have other names.
+        The arrays at the place, and the background arrays that have other names.
     """
-    calls = measured.values[0].shape[0]
-    joined = [
-        {
-            **own,
-            **{name: np.asarray(value)[None] for name, value in view.items() if name not in own},
-        }
-        for own, view in zip(measured.views, views, strict=True)
-    ]
-    return Known(
-        [
-            {
-                name: np.broadcast_to(value, (calls, *value.shape[1:]))
-                for name, value in view.items()
-            }
-            for view in joined
-        ]
-    )
+    joined = []
+    for own, view in zip(own_views, views, strict=True):
+        calls = max(map(len, own.values()), default=1)
+        more = {name: np.asarray(v)[None] for name, v in view.items() if name not in own}
+        arrays = {**own, **more}
+        joined.append({n: np.broadcast_to(v, (calls, *v.shape[1:])) for n, v in arrays.items()})
+    return Known(joined)
 
 
-def candidates(measured, known, stage):
+def candidates(measured, stage):
     """Return the arrays that one stage of :data:`STAGES` looks up for a measured place.
 
     Parameters
     ----------
     measured : MeasuredPlace
         A place that can contain the mistake.
-    known : Known
-        The known arrays there.
     stage : str
-        Key of :data:`STAGES`.
+        A key of :data:`STAGES`.
 
     Returns
     -------
     list of Expression
-        The stage "plain" adds the number 1.
+        For the stage "plain", the number 1 is one of them.
     """
-    arrays = getattr(known, stage)(measured.values[0].shape)
-    return arrays + ([Expression("1", np.ones_like, measured.values)] if stage == "plain" else [])
+    values = [trial.value for trial in measured.trials]
+    arrays = getattr(measured.known, stage)(values[0].shape)
+    return arrays + ([Expression("1", np.ones_like, values)] if stage == "plain" else [])
 
 
 def best_match(measured, columns, relations):
@@ -437,99 +449,51 @@ def best_match(measured, columns, relations):
     ----------
     measured : MeasuredPlace
         A place that can contain the mistake.
-    columns : sequence of Expression
-        The arrays; see :func:`candidates`.
+    columns : list of Expression
+        The arrays.
     relations : sequence of str
-        The relations to try.
+        Relations to the value of the place to try.
 
     Returns
     -------
     Match or None
-        None if no array fits in every trial with the same plausible constant.
+        None if no array explains the gradients with one plausible constant in all trials.
     """
-    if not columns:
-        return None
+    first, *others = measured.trials
     matches = []
-    own = measured.values[0]
-    arrays = np.array(
-        [
-            (array if array.shape == own.shape else np.broadcast_to(array, own.shape)).ravel()
-            for array in (expression[0] for expression in columns)
-        ]
-    )
-    for order, relation in enumerate(relations):
-        constants = _fitting(measured, 0, _change(relation, own.ravel(), arrays), relation)
+
+    def row(array, number):
+        return np.broadcast_to(array[number], measured.trials[number].value.shape).ravel()
+
+    arrays = np.array([row(array, 0) for array in columns])
+    for order, relation in enumerate(relations if columns else ()):
+        constants = first.constants(relation, arrays)
         for n in np.flatnonzero(_plausible(constants)):
-            values = columns[n]
-            if all(
-                abs(_constant(measured, trial, relation, values[trial]) - constants[n])
-                <= 1e-5 * abs(constants[n])
-                for trial in range(1, len(values))
-            ):
-                factor = constants[n] * values[0]
-                cost = len(values.text) + 4 * order + 3 * (abs(abs(constants[n]) - 1) > 1e-6)
-                matches.append(
-                    Match(
-                        relation,
-                        values.text,
-                        float(constants[n]),
-                        float(factor.min()),
-                        float(factor.max()),
-                        cost,
-                    )
-                )
-    return min(matches, key=lambda match: match.cost) if matches else None
-
-
-def _change(relation, value, array):
-    """Return the value that a relation puts in the place, up to a constant."""
-    if relation == "missing":
-        return value * array
-    return value / array if relation == "extra" else array + 0 * value
-
-
-def _fitting(measured, trial, changes, relation):
-    """Return the constant with which each row explains the gradient in one trial, or 0."""
-    good = np.all(np.isfinite(changes), axis=1)
-    effect = np.where(good[:, None], changes, 0.0) @ measured.maps[trial].T
-    offset = {"term": 0.0, "less": 2.0}.get(relation, 1.0) * (
-        measured.maps[trial] @ measured.values[trial].ravel()
-    )
-    # A term adds the missing gradient.  A new value must also give what the old value gave.
-    goal = measured.lacks[trial] + offset
-    norm = np.sum(effect * effect, axis=1)
-    constant = np.where(norm > 0, effect @ goal / np.where(norm > 0, norm, 1.0), 0.0)
-    gap = np.max(np.abs(goal - constant[:, None] * effect), axis=1, initial=0.0)
-    return np.where(good & (gap <= FITS * measured.size), constant, 0.0)
-
-
-def _constant(measured, trial, relation, array):
-    """Return the constant of one array in one trial, 0 if it does not fit."""
-    return float(
-        _fitting(
-            measured,
-            trial,
-            _change(relation, measured.values[trial], array).reshape(1, -1),
-            relation,
-        )[0]
-    )
+            array, constant = columns[n], float(constants[n])
+            again = [
+                trial.constants(relation, row(array, number)[None])[0]
+                for number, trial in enumerate(others, 1)
+            ]
+            if np.all(np.abs(np.array(again) - constant) <= 1e-5 * abs(constant)):
+                cost = len(array.text) + 4 * order + 3 * (abs(abs(constant) - 1) > 1e-6)
+                matches.append(Match(relation, array, constant, cost))
+    return min(matches, key=lambda match: match.cost, default=None)
 
 
 def _plausible(constants):
     """Return which constants a person would have written.
 
-    These are small fractions, alone or times pi, log 2, a root of 2 or a root of 2 pi.
+    These are simple fractions, or simple multiples of pi and the other units.
     """
-    plausible = np.zeros(np.shape(constants), dtype=bool)
-    nonzero = np.flatnonzero(constants)
-    units = np.array([1.0, *UNITS.values()])
-    units = np.concatenate([units, 1 / units]) / np.arange(1, 13)[:, None]
-    multiple = (
-        np.abs(constants[nonzero])[:, None] / units.ravel() if nonzero.size else np.zeros((0, 1))
-    )
-    whole = np.abs(multiple - np.round(multiple)) < 1e-6 * multiple
-    plausible[nonzero] = np.any(whole & (multiple > 0.5) & (multiple < 100), axis=1)
-    return plausible
+    parts = [
+        unit**power / whole
+        for unit in (1.0, *UNITS.values())
+        for power in (1, -1)
+        for whole in range(1, 13)
+    ]
+    multiples = np.abs(constants)[:, None] / parts
+    is_whole = np.abs(multiples - np.round(multiples)) < 1e-6 * multiples
+    return np.any(is_whole & (multiples > 0.5) & (multiples < 100), axis=1)
 
 
 def named(measured, match):
@@ -538,56 +502,50 @@ def named(measured, match):
     Parameters
     ----------
     measured : MeasuredPlace
-        The place of the mistake.
+        The place that contains the mistake.
     match : Match
         The array that belongs there.
 
     Returns
     -------
     Finding
-        With a factor if one is missing or extra.
     """
-    own = short(measured)
+    own = measured.text
+    text = match.array.text
     constant = match.constant
-    relation = match.relation
-    times = (
-        ""
-        if abs(constant - 1) < 1e-6
-        else "-"
-        if abs(constant + 1) < 1e-6
-        else f"{constant:.6g} * "
-    )
-    factor = f"{times}{bracketed(match.text) if times else match.text}"
-    if match.text == "1":
-        relation = "constant"
-    elif relation == "term":
+    times = {1.0: "", -1.0: "-"}.get(round(constant, 6), f"{constant:.6g} * ")
+    factor = f"{times}{bracketed(text) if times else text}"
+    if match.relation == "term":
         factor = f"- {factor[1:]}" if constant < 0 else f"+ {factor}"
-    elif relation == "sum" and not match.text.startswith("sum("):
-        relation = "centred"
-    elif (
-        relation == "instead"
-        and measured.right is not None
-        and not np.all(measured.values[0])
-        and np.allclose(
-            *(array[measured.values[0] != 0] for array in (measured.values[0], measured.right[0])),
-            rtol=FITS,
-        )
-    ):
-        relation = "zero"
-    kind, words = WORDS[relation]
-    more = "" if abs(constant - 1) < 1e-6 else f" and multiplied by {constant:.6g}"
+    kind, words = WORDS[_relation(measured, match)]
     words = words.format(
         own=own,
         bracketed=bracketed(own),
-        text=match.text,
+        text=text,
         factor=factor,
-        more=more,
+        more=f" and multiplied by {constant:.6g}" if times else "",
         constant=f"{constant:.6g}",
         name=constant_name(constant),
     )
-    is_factor = match.relation in ("missing", "extra")
-    factor = (match.relation, match.smallest, match.largest) if is_factor else None
-    return Finding(kind, words, factor=factor)
+    extremes = None
+    if match.relation in ("missing", "extra"):
+        values = constant * match.array[0]
+        extremes = match.relation, float(values.min()), float(values.max())
+    return Finding(kind, words, factor=extremes)
+
+
+def _relation(measured, match):
+    """Return the relation of a match, a key of :data:`WORDS`, with its special cases."""
+    if match.array.text == "1":
+        return "constant"
+    if match.relation == "sum" and not match.array.text.startswith("sum("):
+        return "centred"
+    if match.relation == "instead" and measured.values:
+        value, right = measured.values[0]
+        kept = value != 0
+        if not np.all(kept) and np.allclose(value[kept], right[kept], rtol=FITS):
+            return "zero"
+    return match.relation
 
 
 def patterned(measured):
@@ -601,49 +559,26 @@ def patterned(measured):
     Returns
     -------
     Finding or None
-        None if there is no such pattern.
+        None without a pattern.
     """
-    pairs = (
-        list(zip(measured.values, measured.right, strict=False))
-        if measured.right is not None
-        else []
-    )
-    off = [np.abs(right - own) > FITS * np.max(np.abs(right)) for own, right in pairs]
+    off = [np.abs(right - own) > FITS * np.max(np.abs(right)) for own, right in measured.values]
     if not off or not all(map(np.any, off)) or off[0].size < 2:
         return None
-    own = short(measured)
-    where = f"at {off[0].sum()} of {off[0].size} entries"
+    pairs = list(zip(measured.values, off, strict=True))
     if all(
-        np.allclose(right[at], 0, atol=FITS * np.max(np.abs(right)))
-        for (_, right), at in zip(pairs, off, strict=True)
+        np.allclose(right[at], 0, atol=FITS * np.max(np.abs(right))) for (_, right), at in pairs
     ):
         words = (
             "an elementwise factor of zeros and ones (a mask) is missing: "
-            f"`{own}` must be zero {where}"
+            f"`{measured.text}` must be zero at {off[0].sum()} of {off[0].size} entries"
         )
         return Finding("elementwise_factor", words)
     if all(
         np.allclose(
-            np.sort(value, None), np.sort(right, None), rtol=FITS, atol=FITS * np.max(np.abs(right))
+            np.sort(own, None), np.sort(right, None), rtol=FITS, atol=FITS * np.max(np.abs(right))
         )
-        for value, right in pairs
+        for own, right in measured.values
     ):
-        return Finding("shifted", f"right numbers in another order (permuted) in `{own}`")
+        words = f"right numbers in another order (permuted) in `{measured.text}`"
+        return Finding("shifted", words)
     return None
-
-
-def short(measured):
-    """Return the source text of a place, cut if it is long.
-
-    Parameters
-    ----------
-    measured : MeasuredPlace
-        The place.
-
-    Returns
-    -------
-    str
-        At most 60 characters.
-    """
-    text = measured.place.text
-    return text if len(text) <= LONGEST else text[: LONGEST - 3] + "..."

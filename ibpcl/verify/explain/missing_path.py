@@ -19,6 +19,7 @@ for two directions :math:`v` in every trial, where :math:`\bar x` is the true gr
 import ast
 import inspect
 from itertools import combinations
+from typing import NamedTuple
 
 import numpy as np
 
@@ -188,7 +189,7 @@ def forgotten_path(forward, wrong):
     """
     explained = {}
     for done, j in enumerate(wrong):
-        lacks = _lacking(forward.evidence, j)
+        rows = _rows(forward.evidence, j)
         classes = []
         fits = []
         # runs for the inputs after this one
@@ -196,36 +197,49 @@ def forgotten_path(forward, wrong):
         for number in forward.places:
             if forward.left < reserve:
                 break
-            constant, paths = _share(forward, lacks, j, (number,))
+            constant, paths = _share(forward, rows, j, (number,))
             if constant is not None:
                 fits.append(((number,), constant))
             elif paths and not any(np.allclose(paths, other, rtol=1e-6) for _, other in classes):
                 classes.append((number, paths))
-        fits = fits or _pair(forward, lacks, j, classes)
+        fits = fits or _pair(forward, rows, j, classes)
         if fits:
             explained[j] = fits
-    common = (
-        set.intersection(
-            *(
-                {(number, round(constant, 4)) for number, constant in fits}
-                for fits in explained.values()
-            )
-        )
-        if explained
-        else ()
-    )
+    # prefer what explains all of them
+    sets = [{(numbers, round(c, 4)) for numbers, c in fits} for fits in explained.values()]
+    common = set.intersection(*sets) if sets else ()
     return {
         j: _finding(forward, [fit for fit in fits if (fit[0], round(fit[1], 4)) in common] or fits)
         for j, fits in explained.items()
     }
 
 
-def _lacking(evidence, j):
-    """Return the comparison along two directions in every trial.
+class Row(NamedTuple):
+    """The comparison of a gradient with the true one along a direction, in one trial.
 
-    Each row has the trial, the direction, the true derivative, the error of the claimed derivative,
-    and the scale of the sum.
+    Attributes
+    ----------
+    trial : int
+        Number of the trial.
+    direction : ndarray
+        The direction; zero at entries that were not measured.
+    right : float
+        The true derivative along the direction.
+    lacking : float
+        The claimed derivative minus the true one.
+    size : float
+        Sum of the absolute terms of the true derivative.
     """
+
+    trial: int
+    direction: np.ndarray
+    right: float
+    lacking: float
+    size: float
+
+
+def _rows(evidence, j):
+    """Return the comparison along two directions in every trial."""
     rng = np.random.default_rng(5)
     rows = []
     for trial in range(len(evidence.trials)):
@@ -234,17 +248,10 @@ def _lacking(evidence, j):
         for _ in range(2):
             v = np.where(measured, random_direction(value.shape, rng), 0.0)
             right, claimed = (
-                np.where(measured, array, 0.0) * v for array in (value, evidence.got(j, trial))
+                array[measured] * v[measured] for array in (value, evidence.got(j, trial))
             )
-            rows.append(
-                (
-                    trial,
-                    v,
-                    float(right.sum()),
-                    float(claimed.sum() - right.sum()),
-                    float(np.abs(right).sum()),
-                )
-            )
+            lacking = float(claimed.sum() - right.sum())
+            rows.append(Row(trial, v, float(right.sum()), lacking, float(np.abs(right).sum())))
     return rows
 
 
@@ -256,21 +263,21 @@ def _share(forward, rows, j, holding):
     """
     constant = None
     paths = []
-    for number, (trial, v, right, lacking, size) in enumerate(rows):
-        held = forward.derivative(trial, j, v, holding)
+    for row in rows:
+        held = forward.derivative(row.trial, j, row.direction, holding)
         if held is None:
             return None, ()
-        path = right - held
-        slack = TIGHT * (size + abs(lacking) + abs(right - held))
+        path = row.right - held
+        slack = TIGHT * (row.size + abs(row.lacking) + abs(path))
         paths.append(path)
-        if number == 0:
+        if constant is None:
             if abs(path) <= slack:
                 return None, ()
-            constant = lacking / path
-        elif abs(lacking - constant * path) > slack * max(1.0, abs(constant)):
+            constant = row.lacking / path
+        elif abs(row.lacking - constant * path) > slack * max(1.0, abs(constant)):
             return None, paths[:2]
     # A single number is always some multiple of the path: only a plain multiple explains it.
-    if abs(constant) < 1e-5 or (rows[0][1].size == 1 and not _is_plain(1 + constant)):
+    if abs(constant) < 1e-5 or (rows[0].direction.size == 1 and not _is_plain(1 + constant)):
         return None, paths[:2]
     return constant, paths[:2]
 
@@ -283,7 +290,7 @@ def _is_plain(factor):
 
 def _pair(forward, rows, j, classes):
     """Return two places that together explain the gradient, as a list of at most one fit."""
-    lacking = np.array([row[3] for row in rows[:2]])
+    lacking = np.array([row.lacking for row in rows[:2]])
     for (first, first_paths), (second, second_paths) in combinations(
         [(number, paths) for number, paths in classes if len(paths) == 2][:MOST_CLASSES], 2
     ):
@@ -297,22 +304,14 @@ def _pair(forward, rows, j, classes):
 
 
 def _finding(forward, fits):
-    """Return the finding for one input: the plainest explanation, and other names for it."""
+    """Return the finding for one input: the plainest of its explanations."""
 
     def plainness(fit):
-        places = [forward.code.places[number] for number in fit[0]]
-        usual = (
-            [-1, -2, 1].index(round(fit[1]))
-            if abs(fit[1] - round(fit[1])) < 1e-4 and round(fit[1]) in WORDS
-            else 3
-        )
-        return (
-            usual > 0,
-            usual > 2,
-            not isinstance(places[0].node, ast.Name),
-            len(places[0].text),
-            fit[0],
-        )
+        numbers, constant = fit
+        place = forward.code.places[numbers[0]]
+        nearest = _nearest(constant)
+        is_name = isinstance(place.node, ast.Name)
+        return nearest != -1, nearest not in WORDS, not is_name, len(place.text), numbers
 
     numbers, constant = min(fits, key=plainness)
     places = [forward.code.places[number] for number in numbers]
@@ -321,34 +320,23 @@ def _finding(forward, fits):
         "forward)"
         for place in places
     )
-    names = dict.fromkeys(
-        forward.code.places[number].text
-        for others, other_constant in fits
-        for number in others
-        if abs(other_constant - constant) < 1e-4
-        and isinstance(forward.code.places[number].node, ast.Name)
+    other = (
+        "constant_factor",
+        f"one term is off by the constant factor {1 + constant:.6g}{constant_name(1 + constant)}: "
+        "the gradient that flows back through {path}",
     )
-    others = ", ".join(
-        f"`{name}`" for name in names if name not in [place.text for place in places]
-    )
-    kind, words = WORDS.get(
-        round(constant) if abs(constant - round(constant)) < 1e-4 else 0,
-        (
-            "constant_factor",
-            "one term is off by the constant factor "
-            f"{1 + constant:.6g}{constant_name(1 + constant)}: the gradient that flows back "
-            "through {path}",
-        ),
-    )
-    return Finding(
-        kind,
-        words.format(path=path) + (f"; the same path runs through {others}" if others else ""),
-        forward.code.location(places[0].node),
-    )
+    kind, words = WORDS.get(_nearest(constant), other)
+    where = forward.code.location(places[0].node)
+    return Finding(kind, words.format(path=path), where)
+
+
+def _nearest(constant):
+    """Return a constant as an integer if it is one up to rounding, 0 otherwise."""
+    return round(constant) if abs(constant - round(constant)) < 1e-4 else 0
 
 
 def _shown(place):
     """Return the statement of a place as text, or its parent if the statement is unclear."""
     whole = text_of(place.statement)
-    several = sum(ast.dump(node) == ast.dump(place.node) for node in ast.walk(place.statement)) > 1
-    return text_of(place.parent) if several or "\n" in whole or len(whole) > 90 else whole
+    alike = sum(ast.dump(node) == ast.dump(place.node) for node in ast.walk(place.statement))
+    return text_of(place.parent) if alike > 1 or "\n" in whole or len(whole) > 90 else whole

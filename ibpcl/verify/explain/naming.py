@@ -27,7 +27,6 @@ from ibpcl.verify.explain.missing_factor import (
     background,
     best_match,
     candidates,
-    known_at,
     measured_places,
     named,
     patterned,
@@ -36,7 +35,6 @@ from ibpcl.verify.explain.missing_path import forgotten_path, watched_forward
 from ibpcl.verify.explain.rewrites import (
     EDITING,
     FILLING,
-    QUICK,
     Bench,
     Suspects,
     find_edits,
@@ -132,14 +130,8 @@ class Search:
         Inputs whose gradients are finite and have the right shape.
     found : dict
         The findings of this search, by position of the input.
-    edits : dict
-        For each input, the edit that makes it right and the cost of the edit.
-    untried : int
-        Number of edits that were not tried for lack of time.
     places : list of tuple
         Pairs of a group of inputs and the measured places in which one mistake can explain them.
-    known : dict
-        The known arrays at each measured place, by its ``id``.
     columns : int
         Number of known arrays that were tried so far.
     """
@@ -152,10 +144,7 @@ class Search:
         self.shaped = [j for j in wrong if evidence.fits(j)]
         self.code = self.bench.code()
         self.found = {}
-        self.edits = {}
-        self.untried = 0
         self.places = []
-        self.known = {}
         self.columns = 0
 
     def run(self):
@@ -181,36 +170,26 @@ class Search:
             Recording(self.code, lambda f_vjp, trial=trial: self.bench.gradients(f_vjp, trial))
             for trial in range(len(self.evidence.trials))
         ]
-        self.suspects = Suspects(self.bench, self.code, self.recordings[0])
-        edits = edits_of(self.code, self.recordings[0], self.suspects)
-        # one change of the source: a quick search, then a longer one in the likely statements
-        left = self._edit([edit for edit in edits if edit.rank < LATE], QUICK)
-        if left and any(j not in self.edits for j in self.left):
-            self._measure()
-            self._edit(sorted(left, key=self.suspects.unlikely), EDITING)
-        self._name_edits()
+        suspects = Suspects(self.bench, self.code, self.recordings[0])
+        edits = edits_of(self.code, self.recordings[0], suspects)
+        self._edit([edit for edit in edits if edit.rank < LATE])
         if not self._open():
             return
-        if not self.places:
-            self._measure()
         # a path of the forward, then a mistyped number or a few right digits
         forward = watched_forward(self.evidence)
         if forward is not None:
             self._take(forgotten_path(forward, [j for j in self.shaped if j not in self.found]))
-        if self._open():
-            self._take(_mistyped(self.evidence, [j for j in self._open() if j in self.shaped]))
+        self._take(_mistyped(self.evidence, [j for j in self._open() if j in self.shaped]))
         self._each(lambda j: late_factor(self.evidence, j))
         self._each(lambda j: digits_of(self.evidence, j, 5e-3))
         # a missing factor or term, a few wrong entries, then changes that are less likely
-        views = background(self.evidence, forward) if self._open() else []
+        self._measure(suspects, background(self.evidence, forward) if self._open() else [])
         for stage in EARLY_STAGES:
-            self._fill(stage, views)
+            self._fill(stage)
         self._each(lambda j: few_entries(self.evidence, j))
-        if self._open():
-            self._edit([edit for edit in edits if edit.rank >= LATE], EDITING)
-            self._name_edits()
+        self._edit([edit for edit in edits if edit.rank >= LATE])
         for stage in LATE_STAGES:
-            self._fill(stage, views)
+            self._fill(stage)
 
     def _open(self):
         """Return the inputs that still need a name."""
@@ -227,83 +206,53 @@ class Search:
             if result is not None:
                 self.found[j] = result
 
-    def _edit(self, edits, seconds):
-        """Try edits within a time limit; return the edits that were not tried."""
+    def _edit(self, edits):
+        """Try changes of the source within a time limit."""
         inputs = self.wrong if not self.found else self._open()
-        edits = [edit for edit in edits if self.suspects.allow(edit)]
-        left = find_edits(
-            self.bench,
-            self.code,
-            edits,
-            inputs,
-            self.left,
-            affordable(seconds, self.recordings[0].executed),
-            self.edits,
-        )
-        self.untried = len(left)
-        return left
-
-    def _name_edits(self):
-        """Turn the edits that were found into findings."""
-        for j, (edit, _) in self.edits.items():
+        most = affordable(EDITING, self.recordings[0].executed)
+        edits = find_edits(self.bench, self.code, edits, inputs, self.left, most)
+        for j, edit in edits.items():
             is_few = edit.kind == "few_entries" and j in self.shaped
             few = few_entries(self.evidence, j) if is_few else None
             self._take({j: repaired(self.code, edit, f"{few.words}; " if few else "")})
 
-    def _measure(self):
-        """Find the places where one mistake can explain all wrong inputs, or each alone."""
+    def _measure(self, suspects, views):
+        """Find the places where one mistake can explain all open inputs, or each alone."""
         inputs = [j for j in self.shaped if j not in self.found]
-        most = affordable(FILLING, self.recordings[0].executed, 0.0)
+        end = self.bench.runs + affordable(FILLING, self.recordings[0].executed, 0.0)
         for group in together_or_alone(inputs):
-            if len(group) == 1 and group[0] not in self.left:
-                continue
-            start = self.bench.runs
-            found, innocent = measured_places(
-                self.bench, self.code, self.recordings, group, most, self.suspects
-            )
-            most -= self.bench.runs - start
-            self.places.append(
-                (group, sorted(found, key=lambda place: (not place.telling, place.right is None)))
-            )
-            if len(group) == len(inputs) and found:
-                self.suspects.innocent = innocent
-                self.suspects.likely = {
-                    measured.place.statement
-                    for measured in found
-                    if measured.telling and measured.place.whole
-                }
-            if len(group) > 1 and any(measured.telling for measured in found):
-                break
+            if set(group) & set(self.left):
+                found = measured_places(
+                    self.bench, self.code, self.recordings, group, end, suspects, views
+                )
+                found.sort(key=lambda measured: (not measured.telling, not measured.values))
+                self.places.append((group, found))
+                if len(group) > 1 and any(measured.telling for measured in found):
+                    return
 
-    def _fill(self, stage, views):
+    def _fill(self, stage):
         """Look for the factor or term that belongs in a place."""
         for group, group_places in self.places:
             fits = [
                 (*fit, measured.place)
                 for measured in group_places
                 if set(group) & set(self._open())
-                for fit in self._fits(measured, stage, views, group)
+                for fit in self._fits(measured, stage, group)
             ]
             if fits:
                 _, finding, place = min(fits, key=lambda fit: (fit[0], len(fit[2].text)))
                 finding = finding._replace(where=self.code.location(place.node))
                 self._take(dict.fromkeys(group, finding))
 
-    def _fits(self, measured, stage, views, group):
+    def _fits(self, measured, stage, group):
         """Yield (cost, finding) of the best array for a measured place, if there is one."""
         if stage == "order":
             finding = patterned(measured)
             if finding is not None:
                 yield 0, finding
             return
-        if self.columns >= MOST_COLUMNS:
-            return
-        if id(measured) not in self.known:
-            self.known[id(measured)] = known_at(measured, views)
-        columns = candidates(measured, self.known[id(measured)], stage)
+        columns = candidates(measured, stage) if self.columns < MOST_COLUMNS else []
         self.columns += len(columns)
-        if self.columns >= MOST_COLUMNS:
-            return
         match = best_match(measured, columns, STAGES[stage])
         # A result that is not linear in dout was not meant as a gradient.  "This value belongs
         # there instead" would then be a coincidence.
@@ -339,11 +288,8 @@ class Search:
                 "one term missing: the gradient is right where it is not zero, but some outputs "
                 "do not flow back to some entries",
             )
-        exception = (
-            f" (except {self.untried} that were not tried for lack of time)" if self.untried else ""
-        )
         # without the source of the gradient function, no change of it was tried
-        operations = f"any change of one operation{exception}, " if self.code is not None else ""
+        operations = "any usual slip in one place, " if self.code is not None else ""
         lines = dict.fromkeys(
             str(self.code.location(measured.place.node))
             for group, group_places in self.places

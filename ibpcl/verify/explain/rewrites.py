@@ -15,8 +15,7 @@ from ibpcl.verify.derivative.problem import copied, gradients_in_order, shaped_l
 from ibpcl.verify.reports.kinds import Finding
 
 # seconds that each search may take, estimated with these numbers
-QUICK = 0.15
-EDITING = 0.8
+EDITING = 0.9
 FILLING = 0.4
 
 
@@ -179,7 +178,7 @@ def shell_of(problem):
     return namespace["shell"]
 
 
-def find_edits(bench, code, edits, wrong, needed, most, found):
+def find_edits(bench, code, edits, wrong, needed, most):
     """Find the simplest edit that makes each wrong gradient right.
 
     An edit that mends all wrong gradients and spoils no right one is preferred.  The search ends
@@ -199,37 +198,30 @@ def find_edits(bench, code, edits, wrong, needed, most, found):
         Inputs among them that have no name yet.
     most : int
         Largest number of runs.
-    found : dict
-        Receives (edit, cost) for each input that an edit mends.  The cost is 0 for an edit that
-        mends all, plus 1 if it does not mend all or spoils a right gradient, plus 2 if it spoils
-        one.
 
     Returns
     -------
-    list of Edit
-        The edits that were not tried.
+    dict of int to Edit
+        The best edit for each input that an edit mends.
     """
-    start = bench.runs
-    inputs = list(bench.evidence.problem.wrt)
-    right = [j for j in inputs if j not in bench.evidence.wrong]
+    end = bench.runs + most
+    right = [j for j in bench.evidence.problem.wrt if j not in bench.evidence.wrong]
+    found = {}  # (cost, edit)
 
     def stop(edit):
         # a much simpler edit is known for each of them
-        known = all(j in found and found[j][0].rank < edit.rank - 2 for j in needed)
-        return known or bench.runs - start > most
+        known = all(j in found and found[j][1].rank < edit.rank - 2 for j in needed)
+        return known or bench.runs > end
 
     def reached(edit, function):
         mends = bench.mended(function, wrong)
-        if not mends:
-            return False
-        spoiled = len(right) - len(bench.mended(function, right)) if right else 0
-        cost = (0 if len(mends) == len(wrong) and not spoiled else 1) + 2 * bool(spoiled)
-        for j in mends:
-            if j not in found or cost < found[j][1]:
-                found[j] = (edit, cost)
+        spoils = mends and right and len(bench.mended(function, right)) < len(right)
+        cost = 2 * bool(spoils) + bool(spoils or len(mends) < len(wrong))
+        found.update((j, (cost, edit)) for j in mends if j not in found or cost < found[j][0])
         return cost == 0
 
-    return search(code, edits, reached, stop)
+    search(code, edits, reached, stop)
+    return {j: edit for j, (_, edit) in found.items()}
 
 
 def repaired(code, edit, more=""):
@@ -279,10 +271,6 @@ class Suspects:
         Whether there are suspect places.
     linear : bool
         Whether all wrong gradients are linear in the cotangent.
-    innocent : set of ast.stmt
-        Statements that cannot be wrong, by measurement.
-    likely : set of ast.stmt
-        Statements that can be wrong, by measurement.  Empty if nothing was measured.
     """
 
     def __init__(self, bench, code, recording):
@@ -299,8 +287,6 @@ class Suspects:
         self.places = {n for n, inputs in reached.items() if wrong <= inputs and not inputs & right}
         self.any = bool(self.places)
         self.linear = all(map(bench.evidence.linear, [j for j in wrong if bench.evidence.fits(j)]))
-        self.innocent = set()
-        self.likely = set()
 
     def allow(self, edit):
         """Return whether an edit is worth a try.
@@ -316,27 +302,7 @@ class Suspects:
             True if the edit changes a suspect place, or another part of the statement of one, and
             not only innocent statements.
         """
-        changed = _changed(edit)
-        if all(hasattr(node, "place") and self._around(node) in self.innocent for node in changed):
-            return False
-        return not self.any or any(map(self.suspect, changed))
-
-    def unlikely(self, edit):
-        """Return whether an edit lies outside the statements that can be wrong by measurement.
-
-        Parameters
-        ----------
-        edit : Edit
-            Change of the source.
-
-        Returns
-        -------
-        bool
-            False if nothing was measured.
-        """
-        return bool(self.likely) and not any(
-            self._around(node) in self.likely for node in _changed(edit)
-        )
+        return any(map(self.suspect, _changed(edit)))
 
     def _around(self, node):
         """Return the statement around an expression; other nodes are returned unchanged."""
