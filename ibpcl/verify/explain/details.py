@@ -2,8 +2,7 @@
 
 A guard makes a computation safe or cheap: an epsilon that is added inside a logarithm, a root or a
 divisor, or a bound of ``np.maximum`` or ``np.clip``.  A cast stores numbers in a small type, or
-rounds them.  A limit, such as clipping, is part of training and not of the derivative: a gradient
-that is limited on purpose is not linear in ``dout``.  A constant is a number with several digits.
+rounds them.  A constant is a number with several digits.
 
 All of them are found in the source of a pair, and the pair can be compiled again with others in
 their place.  If the gradient then fits, they explain its difference:
@@ -22,14 +21,13 @@ import numpy as np
 from ibpcl.codeview.location import Location
 from ibpcl.codeview.patterns import arguments_of
 from ibpcl.codeview.rewrite import in_place
-from ibpcl.codeview.syntax import Recording, children_of, name_of, read, statements_in, text_of
+from ibpcl.codeview.syntax import Recording, children_of, name_of, read, text_of
 
 LARGEST = 1e-3  # largest epsilon in a bound or a condition
 LARGEST_ADDED = 0.1  # the same for one that is added
 # Factors that remove guards.  The second is used if the function fails with the first.
 SCALES = (0.0, 1e-30)
 BOUNDS = ("maximum", "minimum", "fmax", "fmin", "max", "min", "clip", "where")
-LIMITING = ("clip", "minimum", "maximum", "min", "max")
 DIVIDING = (
     "log",
     "log2",
@@ -56,7 +54,7 @@ class Detail(NamedTuple):
 
     Attributes
     ----------
-    kind : {"guard", "cast", "limit", "constant"}
+    kind : {"guard", "cast", "constant"}
         What it is.
     name : str
         The part as the user wrote it, such as "1e-8", "EPS" or "float32".
@@ -64,9 +62,9 @@ class Detail(NamedTuple):
         Its place in the source.
     put : callable
         ``put(number)`` returns its replacement: (parent, field, index, new node).  The number is
-        the factor of a guard, or the new value of a constant; the others have one replacement.
+        the factor of a guard, or the new value of a constant; a cast has one replacement.
     value : float
-        Its number; 0 for a cast and a limit, and the distance from 1 for a bound such as
+        Its number; 0 for a cast, and the distance from 1 for a bound such as
         ``1 - 1e-8``.
     without : str
         The logarithm, root or quotient around the guard, without the guard; empty elsewhere.
@@ -132,15 +130,6 @@ class Details:
                 ]
         return found
 
-    def limits(self):
-        """Return the limits of the gradient function, each with its alternatives.
-
-        Returns
-        -------
-        list of list of Detail
-        """
-        return [] if self.codes[1] is None else limits_of(self.codes[1])
-
     def constants(self):
         """Return the constants with several digits, those of the gradient function first.
 
@@ -189,7 +178,7 @@ class Details:
         Parameters
         ----------
         chosen : sequence of Detail
-            Guards, casts and limits.
+            Guards and casts.
 
         Returns
         -------
@@ -508,89 +497,6 @@ def _value(node, known):
     return (
         inspect.getattr_static(_value(node.value, known), node.attr, None) if is_attribute else None
     )
-
-
-def limits_of(code):
-    """Return the limits in the source of a gradient function.
-
-    Parameters
-    ----------
-    code : Code
-        Source of the function.
-
-    Returns
-    -------
-    list of list of Detail
-        The alternatives of each limit: without it, one of several values may be left.
-    """
-    found = []
-
-    def limit(node, puts):
-        where = code.location(node)
-        found.append(
-            [Detail("limit", str(where), where, lambda _, put=put: put, side=1) for put in puts]
-        )
-
-    for place in code.places:
-        node = place.node
-        alternatives = []
-        if isinstance(node, ast.Call) and name_of(node.func) in LIMITING:
-            alternatives = _limited(node)
-        elif isinstance(node, ast.IfExp):
-            alternatives = _without_rescaling(node)
-        if alternatives and not isinstance(place.parent, ast.Expr):
-            limit(node, [in_place(place, new) for new in alternatives])
-    for tree in code.trees.values():
-        for statement, *place in statements_in(tree):
-            if _is_call(statement) or _rescales(statement):
-                limit(statement, [(*place, ast.copy_location(ast.Pass(), statement))])
-    return found
-
-
-def _limited(node):
-    """Return the values that a call may limit, the likeliest first."""
-    given = arguments_of(node, {})
-    return given[:2] if len(given) == len(node.args) > 1 else given[: len(given) - len(node.args)]
-
-
-def _without_rescaling(node):
-    """Return the plain branch of a conditional expression whose other branch is a product."""
-    return [
-        kept
-        for kept, other in ((node.orelse, node.body), (node.body, node.orelse))
-        if isinstance(kept, (ast.Name, ast.Attribute, ast.Constant)) and _is_product(other)
-    ]
-
-
-def _is_product(node):
-    return isinstance(node, ast.BinOp) and isinstance(node.op, (ast.Mult, ast.Div))
-
-
-def _is_call(statement):
-    """Return whether a statement is a call such as ``np.clip(dW, -5, 5, out=dW)``."""
-    return (
-        isinstance(statement, ast.Expr)
-        and isinstance(statement.value, ast.Call)
-        and name_of(statement.value.func) in LIMITING
-    )
-
-
-def _rescales(statement):
-    """Return whether a statement is a condition under which gradients are only multiplied."""
-    return (
-        isinstance(statement, ast.If)
-        and not statement.orelse
-        and any(isinstance(node, ast.Compare) for node in ast.walk(statement.test))
-        and all(map(_multiplies, statement.body))
-    )
-
-
-def _multiplies(statement):
-    if isinstance(statement, ast.For):
-        return not statement.orelse and all(map(_multiplies, statement.body))
-    if isinstance(statement, ast.AugAssign):
-        return isinstance(statement.op, (ast.Mult, ast.Div))
-    return isinstance(statement, ast.Assign) and _is_product(statement.value)
 
 
 def digits(value):

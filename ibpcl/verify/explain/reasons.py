@@ -27,6 +27,7 @@ makes the gradient wrong, and is the reason.
 
 import numpy as np
 
+from ibpcl.verify.adapters.pair import Adapted
 from ibpcl.verify.derivative.contract import nonlinear_inputs
 from ibpcl.verify.derivative.problem import is_float
 from ibpcl.verify.explain.constants import Slopes, rounded
@@ -51,7 +52,9 @@ EXPLAINED = 0.5
 # Largest relative change of a number by rounding, and of one that is a difference.
 UNCHANGED = 1e-13
 BLURRED = 1e-7
-MOST_SHOWN = 2  # lines in a note on limits
+# Powers of two, which multiply without rounding: no limit acts on the first, and all on the second.
+TINY = 2.0**-60
+HUGE = 2.0**50
 # The kind of a wrong gradient by the kind of its reason.
 KINDS = {"guard": "guard", "constant": "constant_factor", "limit": "not_linear"}
 
@@ -156,10 +159,7 @@ class Reasons:
         finding : Finding
             The limit and its place.
         """
-        words = (
-            f"the limit in {finding.where.position} acts at these inputs; without it, the gradient "
-            "is right"
-        )
+        words = "a limit of the gradient acts at these inputs; without it, the gradient is right"
         self.problem = self.bare = free
         for j, verdict in self.terms.judged(free, self.left)[1].items():
             if verdict.kind == "ok":
@@ -327,7 +327,11 @@ def explain(problem, verdicts, references, terms, limit=None, known=None):
 
 
 def without_limits(problem, w):
-    """Return a pair without the limits of its gradient.
+    """Return a pair without limits of its gradient, such as clipping.
+
+    A limit is part of training, not of the derivative: a limited gradient is not linear in
+    ``dout``.  No limit acts on a tiny ``dout``.  There, the gradient must be linear, and for a
+    huge ``dout`` it must be constant, with the same signs.
 
     Parameters
     ----------
@@ -339,28 +343,49 @@ def without_limits(problem, w):
     Returns
     -------
     problem : Problem
-        The same problem if its gradient is linear in ``dout``, or is not linear without limits
-        either.
+        The same problem if its gradient is linear in ``dout``, or has more than limits.
     limit : Finding or None
-        A note that names the limits; None if the problem is the same.
+        A note on the limit; None if the problem is the same.
     """
     bent = nonlinear_inputs(problem, w)
-    if not bent:
+    free = problem.with_gradient(Adapted(problem.f_vjp, _of_a_tiny_dout))
+    if not bent or not _is_limited(problem, free, w):
         return problem, None
-    details = Details(problem, w)
-    limits = details.limits()
-    choices = [[alternative] for limit in limits for alternative in limit]
-    if len(limits) > 1:
-        longest = range(max(map(len, limits)))
-        choices += [[limit[min(n, len(limit) - 1)] for limit in limits] for n in longest]
-    found = details.explaining(choices, lambda pair: not nonlinear_inputs(pair, w))
-    if found is None:
-        return problem, None
-    pair, chosen = found
-    lines = list(dict.fromkeys(limit.name for limit in chosen))
-    more = f" and {len(lines) - MOST_SHOWN} more" if len(lines) > MOST_SHOWN else ""
-    words = f"the gradient is limited: {'; '.join(lines[:MOST_SHOWN])}{more}"
-    return pair, Finding("not_linear", words, where=chosen[0].where, inputs=tuple(bent))
+    words = "the gradient is limited, as by clipping: it is linear in dout only for a small dout"
+    return free, Finding("not_linear", words, inputs=tuple(bent))
+
+
+def _of_a_tiny_dout(f_vjp, dout, cache):
+    """Return the gradients for a tiny ``dout``, enlarged again."""
+    gradients = f_vjp(_times(dout, TINY), cache)
+    if isinstance(gradients, dict):
+        return {key: _times(gradient, 1 / TINY) for key, gradient in gradients.items()}
+    return _times(gradients, 1 / TINY)
+
+
+def _times(value, factor):
+    """Return an array, or each array of a tuple, times a factor."""
+    if isinstance(value, (tuple, list)):
+        return tuple(_times(item, factor) for item in value)
+    return None if value is None else value * factor
+
+
+def _is_limited(problem, free, w):
+    """Return whether a gradient is linear for a tiny ``dout``, and constant for a huge one."""
+    with np.errstate(all="ignore"):
+        try:
+            if nonlinear_inputs(free, w):
+                return False
+            scaled = [problem.gradients(scale * w) for scale in (1.0, HUGE, 2 * HUGE)]
+            return all(
+                np.all(np.abs(here) <= (1 + UNCHANGED) * np.abs(linear))
+                and np.array_equal(np.sign(far), np.sign(linear))
+                and np.allclose(far, farther, rtol=1e-9, atol=0)
+                for linear, here, far, farther in zip(free.gradients(w), *scaled, strict=True)
+                if linear is not None and not np.allclose(far, HUGE * linear, rtol=1e-9, atol=0)
+            )
+        except Exception:  # code under check may raise anything
+            return False
 
 
 def settle(verdict, reason, size, safe=False):
