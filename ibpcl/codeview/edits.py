@@ -216,36 +216,15 @@ def _is_number(node):
 
 
 def _of_derivative_at_dout(place, known):
-    """Yield ``dout * F(x)`` instead of ``F(dout)``: a derivative taken at the incoming gradient.
-
-    ``F(dout)`` may be a product with ``dout``; then only a factor is missing.
-    """
+    """Yield ``dout * F(x)`` instead of ``F(dout)``: a derivative taken at the incoming gradient."""
     shape = np.shape(value_at(place.node, known.values))
     alike = [text for text, value in known.arrays.items() if np.shape(value) == shape != ()]
     for dout, other in product(alike, alike):
-        if dout not in names_in(place.node) or other == dout:
-            continue
-        if _is_factor(dout, place.node):
-            new = ast.BinOp(place.node, ast.Mult(), parsed(other))
-            why = f"an elementwise factor is missing, `{other}`"
-            yield replaced(1.5, "elementwise_factor", place, new, why)
-        else:
+        if dout in names_in(place.node) and other != dout:
             inner = renamed(place.node, {dout: other})
             new = ast.BinOp(ast.Name(dout, ast.Load()), ast.Mult(), inner)
             why = f"the derivative is taken at dout, not at `{other}`, and nothing multiplies it"
             yield replaced(1.5, "not_linear", place, new, why)
-
-
-def _is_factor(name, node):
-    """Return whether an expression is a product, one factor of which is a variable."""
-    if isinstance(node, ast.UnaryOp):
-        return _is_factor(name, node.operand)
-    if not (isinstance(node, ast.BinOp) and isinstance(node.op, (ast.Mult, ast.Div))):
-        return isinstance(node, ast.Name) and node.id == name
-    left, right = (name in names_in(side) for side in (node.left, node.right))
-    if isinstance(node.op, ast.Mult) and right and not left:
-        return _is_factor(name, node.right)
-    return left and not right and _is_factor(name, node.left)
 
 
 def _unpacked(statement):
@@ -283,21 +262,19 @@ def _of_carries(loop, tree, scope):
     }
     made = {}
     for name in sorted(stored):
-        holder = scope.get(name)
-        items = items_of(name, holder) if isinstance(holder, (tuple, list, dict)) else ()
-        made.update((text, value) for text, value in ((name, holder), *items))
+        items = items_of(name, scope.get(name)) if isinstance(scope.get(name), dict) else ()
+        made.update(((name, scope.get(name)), *items))
     options = []
     for name in sorted((names_in(body) & before) - stored - filled):
         if is_numeric(scope.get(name)) and np.ndim(scope[name]):
             shape = np.shape(scope[name])
             sources = [t for t, v in made.items() if is_numeric(v) and np.shape(v) == shape]
             sources.sort(key=lambda text: (_bare(text) != _bare(name), len(text)))
-            options.append([(name, text) for text in sources[:MOST_SOURCES]])
-    options = list(filter(None, options))
-    singles = [[pair] for pairs in options for pair in pairs]
-    likeliest = [pairs[0] for pairs in options]
-    for pairs in [*singles, likeliest] if len(options) > 1 else singles:
-        yield _passed_on(loop, pairs)
+            options += [[(name, text) for text in sources[:MOST_SOURCES]]] if sources else []
+    for pair in (pair for pairs in options for pair in pairs):
+        yield _passed_on(loop, [pair])
+    if len(options) > 1:
+        yield _passed_on(loop, [pairs[0] for pairs in options])
 
 
 def _bare(text):

@@ -67,7 +67,11 @@ def conclude(prepared, here, near, candidates=None):
     if wrong:
         if here.reasons.note:
             habits.append(Finding("guard", here.reasons.note, inputs=tuple(wrong)))
-        verdicts.update(_diagnosed(verdicts, here.reasons, terms, candidates, wrong))
+        bare = Evidence(
+            here.reasons.bare, terms.w, here.reasons.references, terms.rng, terms.rtol, candidates
+        )
+        findings = _findings(bare, wrong)
+        verdicts.update({j: _with(verdicts[j], finding) for j, finding in findings.items()})
     changed = prepared.state.changed() if fresh else []
     stale = [holder.name for holder in changed if not holder.owned]
     if stale:
@@ -105,20 +109,6 @@ def _tested_again(verdict, j, near, terms):
     there = near.problem
     gradient = there.gradients(terms.w[0])[there.wrt.index(j)]
     return replace(verdict, words="", weak=False) if np.any(gradient) else verdict
-
-
-def _diagnosed(verdicts, reasons, terms, candidates, wrong):
-    """Return verdicts with the names of their mistakes, by position of the input."""
-    rest = terms.rng, terms.rtol, candidates
-    findings = _findings(Evidence(reasons.bare, terms.w, reasons.references, *rest), wrong)
-    unnamed = [j for j in wrong if findings.get(j, Finding("wrong", "")).kind == "wrong"]
-    unguarded = reasons.unguarded() if unnamed else None
-    if unguarded is not None:
-        pair, note = unguarded
-        for j, finding in _findings(Evidence(pair, terms.w, {}, *rest), unnamed).items():
-            if finding.kind != "wrong":
-                findings[j] = finding._replace(words=finding.words + note)
-    return {j: _with(verdicts[j], finding) for j, finding in findings.items()}
 
 
 def _findings(evidence, wrong):

@@ -111,15 +111,6 @@ class Reasons:
         ]
         self.errors = {j: verdicts[j].error for j in self.left}
 
-    def unguarded(self):
-        """Return the pair without any guard, and a note on it; None without guards.
-
-        Values that differ by a guard alone are equal there, such as the two forms of a normalized
-        input.
-        """
-        pair = self.details.without(self.guards) if self.guards else None
-        return pair and (pair, f" (found without {_named(self.guards)})")
-
     def by_known(self, known):
         """Settle differences at another point by the reasons that were found at the first one.
 
