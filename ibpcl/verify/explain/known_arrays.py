@@ -302,16 +302,15 @@ class Known:
             With texts such as ``p * (d - sum(p * d, axis=1))``.
         """
         same = self._shortest(lambda v: v.shape == shape, MOST_SUMMED)
-        terms = [*same, *_products(same)]
+        every = tuple(range(1, len(shape)))
         made = []
-        all_axes = tuple(range(1, len(shape)))
-        for axis in dict.fromkeys((*all_axes, all_axes)) if len(all_axes) > 1 else all_axes:
-            over = f", axis={axis - 1}" if isinstance(axis, int) and len(all_axes) > 1 else ""
+        for axes in dict.fromkeys((*((axis,) for axis in every), every)) if every else ():
+            over = "" if axes == every else f", axis={axes[0] - 1}"
 
-            def total(x, axis=axis):
-                return np.broadcast_to(np.sum(x, axis, keepdims=True), shape)
+            def total(x, axes=axes):
+                return np.broadcast_to(np.sum(x, axes, keepdims=True), shape)
 
-            for term in terms:
+            for term in [*same, *_products(same)]:
                 summed = Expression(f"sum({term.text}{over})", total, term)
                 made.append(summed)
                 made += [
@@ -327,15 +326,18 @@ class Known:
                 )
                 for a, b in product(same, repeat=2)
             ]
-        larger = self._shortest(lambda v: v[0].size > np.prod(shape[1:]), MOST_SUMMED)
-        for term in [*larger, *_products(larger)]:
-            for axis in range(1, term[0].ndim):
-                if np.sum(term[0], axis).size == np.prod(shape):
-                    text = f"sum({term.text}, axis={axis - 1})"
-                    reshaped = Expression(
-                        text, lambda x, axis=axis: x.sum(axis).reshape(shape), term
-                    )
-                    made.append(reshaped)
+        size = int(np.prod(shape))
+        larger = self._shortest(lambda v: v.size > size, MOST_SUMMED)
+        made += [
+            Expression(
+                f"sum({term.text}, axis={axis - 1})",
+                lambda x, axis=axis: x.sum(axis).reshape(shape),
+                term,
+            )
+            for term in [*larger, *_products(larger)]
+            for axis in range(1, term[0].ndim)
+            if term[0].size == size * term[0].shape[axis]
+        ]
         return made
 
 
@@ -363,22 +365,22 @@ def _matrix_product(a, b, shape):
 
 def _placements(array, shape):
     """Yield an array broadcast to a shape, with its axes in order or reversed."""
+    turned = Expression(
+        f"{bracketed(array.text)}.T", lambda x: x.transpose(0, *range(x.ndim - 1, 0, -1)), array
+    )
     seen = []
-    for turned in (False, True):
-        text = f"{bracketed(array.text)}.T" if turned else array.text
-        sizes_of = array[0].shape[:0:-1] if turned else array[0].shape[1:]
-        for axes in combinations(range(1, len(shape)), len(sizes_of)):
-            pairs = list(zip(axes, sizes_of, strict=True))
-            if any(size not in (1, shape[axis]) for axis, size in pairs):
+    for own in (array, turned) if array[0].ndim > 2 else (array,):
+        for axes in combinations(range(1, len(shape)), own[0].ndim - 1):
+            sizes = [len(own[0]), *[1] * (len(shape) - 1)]
+            for axis, size in zip(axes, own[0].shape[1:], strict=True):
+                sizes[axis] = size
+            if any(size not in (1, n) for size, n in zip(sizes[1:], shape[1:], strict=True)):
                 continue
-            size_at = dict(pairs)
-            sizes = [len(array[0]), *(size_at.get(axis, 1) for axis in range(1, len(shape)))]
 
-            def placed(x, turned=turned, sizes=sizes):
-                x = x.transpose(0, *range(x.ndim - 1, 0, -1)) if turned else x
+            def placed(x, sizes=sizes):
                 return np.broadcast_to(x.reshape(sizes), shape)
 
-            made = Expression(text, placed, array)
+            made = Expression(own.text, placed, own)
             if not any(np.array_equal(made[0], other) for other in seen):
                 seen.append(made[0])
                 yield made

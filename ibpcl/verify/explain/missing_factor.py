@@ -223,27 +223,20 @@ def view_at(code, recording, number):
     calls = recording.counts[number]
     recorded = recording.series
     scope = recording.scopes[place.function]
-    near = sorted(
-        (
-            other
-            for other, candidate in enumerate(code.places)
-            if candidate.function == place.function and other in recorded
-        ),
-        # earlier places first, the nearest before the others: a variable gets its latest value
-        key=lambda other: (other > number, abs(other - number)),
-    )
-    read = {
-        other: _stacked(recorded[other])
-        for other in near
-        if len(recorded[other]) in (1, calls) and len(set(map(np.shape, recorded[other]))) == 1
-    }
-    pairs = [
-        (code.places[other].text, value)
-        for other, value in read.items()
-        if isinstance(code.places[other].node, ast.Name)
+    near = [
+        other
+        for other, candidate in enumerate(code.places)
+        if candidate.function == place.function
+        and len(recorded.get(other, ())) in (1, calls)
+        and len(set(map(np.shape, recorded[other]))) == 1
     ]
+
+    # the nearest first, those before the place before the others: a variable's latest value counts
+    near.sort(key=lambda other: (other > number, abs(other - number)))
+    read = [(code.places[n], _stacked(recorded[n])) for n in near]
+    pairs = [(place.text, value) for place, value in read if isinstance(place.node, ast.Name)]
     pairs += [(name, value[None]) for name, value in _numbers(scope.items())]
-    pairs += [(code.places[other].text, value) for other, value in read.items()]
+    pairs += [(place.text, value) for place, value in read]
     pairs += [
         (text, value[None])
         for name, holder in scope.items()
