@@ -216,15 +216,36 @@ def _is_number(node):
 
 
 def _of_derivative_at_dout(place, known):
-    """Yield ``dout * F(x)`` instead of ``F(dout)``: a derivative taken at the incoming gradient."""
+    """Yield ``dout * F(x)`` instead of ``F(dout)``: a derivative taken at the incoming gradient.
+
+    ``F(dout)`` may be a product with ``dout``; then only a factor is missing.
+    """
     shape = np.shape(value_at(place.node, known.values))
     alike = [text for text, value in known.arrays.items() if np.shape(value) == shape != ()]
     for dout, other in product(alike, alike):
-        if dout in names_in(place.node) and other != dout:
+        if dout not in names_in(place.node) or other == dout:
+            continue
+        if _is_factor(dout, place.node):
+            new = ast.BinOp(place.node, ast.Mult(), parsed(other))
+            why = f"an elementwise factor is missing, `{other}`"
+            yield replaced(1.5, "elementwise_factor", place, new, why)
+        else:
             inner = renamed(place.node, {dout: other})
             new = ast.BinOp(ast.Name(dout, ast.Load()), ast.Mult(), inner)
             why = f"the derivative is taken at dout, not at `{other}`, and nothing multiplies it"
             yield replaced(1.5, "not_linear", place, new, why)
+
+
+def _is_factor(name, node):
+    """Return whether an expression is a product, one factor of which is a variable."""
+    if isinstance(node, ast.UnaryOp):
+        return _is_factor(name, node.operand)
+    if not (isinstance(node, ast.BinOp) and isinstance(node.op, (ast.Mult, ast.Div))):
+        return isinstance(node, ast.Name) and node.id == name
+    left, right = (name in names_in(side) for side in (node.left, node.right))
+    if isinstance(node.op, ast.Mult) and right and not left:
+        return _is_factor(name, node.right)
+    return left and not right and _is_factor(name, node.left)
 
 
 def _unpacked(statement):

@@ -22,7 +22,6 @@ from pathlib import Path
 import numpy as np
 
 from ibpcl.codeview.location import (
-    NOWHERE,
     keep_spans,
     located,
     replacements,
@@ -33,7 +32,6 @@ from ibpcl.codeview.location import (
 LIBRARIES = (Path(__file__).parents[1], sys.prefix, sys.base_prefix)
 WATCH = "__watch__"
 VERSION = "__codeview_version__"  # attribute of a changed function: the original and the trees
-SHELL = "<gradient without source>"  # the file of a function around such a gradient
 MOST_NUMBERS = 300_000  # largest number of numbers recorded at one place, over all its calls
 MOST_ITEMS = 20  # largest number of items read from a cache, a list or an object
 OTHER = object()  # stands for a value that is neither an array nor a number
@@ -276,11 +274,8 @@ class Code:
         Returns
         -------
         Location
-            False in a gradient function without source.
         """
         file = getattr(node, "file", self.file)
-        if file == SHELL:
-            return NOWHERE
         line = span_of(node)[0]
         around = [
             name
@@ -302,7 +297,7 @@ class Code:
         Returns
         -------
         tuple of Replacement
-            Empty in a gradient function without source.
+            Empty if a text has several lines.
         """
         return replacements(edit.puts, self.location, text_of)
 

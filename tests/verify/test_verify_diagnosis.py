@@ -84,7 +84,7 @@ def at(place, change):
         ("g", lambda g: np.append(g, 1.0), "wrong_shape", ["(4,)", "(3,)"]),
         ("b", at(1, lambda v: np.nan), "non_finite", ["1 of 3 entries", "(1,)"]),
         ("x", lambda g: 0 * g, "missing_term", ["zero everywhere"]),
-        ("x", lambda g: np.sort(g, axis=0), "shifted", ["permuted"]),
+        ("x", lambda g: np.sort(g, axis=0), "wrong", ["no simple mistake"]),
         ("x", lambda g: np.tanh(g) + g[::-1] ** 2, "wrong", ["not linear in dout"]),
     ],
 )
@@ -95,6 +95,20 @@ def test_planted_errors_are_named(name, plant, kind, details):
     assert [detail for detail in details if detail not in report[name].words] == []
     assert [item.name for item in report.inputs if not item.ok] == [name]
     assert report[name].hint == HINTS[kind]
+
+
+def test_right_numbers_in_another_order_are_named_in_their_place():
+    weights = np.array([0.5, 2.0, -1.0, 3.0, 0.7])
+
+    def weighted_order(x):
+        return x[np.argsort(np.real(x))] * weights, None
+
+    def in_sorted_order(dout, cache):
+        return dout * weights
+
+    x = np.array([0.3, -1.2, 2.0, 0.9, -0.4])
+    verdict = check(weighted_order, in_sorted_order, (x,))["x"]
+    assert verdict.kind == "shifted" and "permuted" in verdict.words and verdict.where
 
 
 def test_swapped_gradients_are_both_named():

@@ -124,6 +124,8 @@ class Search:
         Runs changed versions of the gradient function.
     code : Code or None
         Source of the gradient function, None if it cannot be read.
+    recordings : list of Recording
+        The values of its places in each trial; empty without source.
     left : list of int
         Inputs that need a name: without a finding, or with a wrong shape.
     shaped : list of int
@@ -143,6 +145,11 @@ class Search:
         self.left = [j for j in wrong if findings[j] is None or findings[j].kind == "wrong_shape"]
         self.shaped = [j for j in wrong if evidence.fits(j)]
         self.code = self.bench.code()
+        self.recordings = [
+            Recording(self.code, lambda f_vjp, trial=trial: self.bench.gradients(f_vjp, trial))
+            for trial in range(len(evidence.trials))
+            if self.code is not None
+        ]
         self.found = {}
         self.places = []
         self.columns = 0
@@ -156,8 +163,7 @@ class Search:
             A ``Finding`` for each input that had no name before, and for all wrong inputs if one
             mistake explains them.
         """
-        if self.code is not None:
-            self._look()
+        self._look()
         self._each(self._unnamed)
         same = len({finding.words for finding in self.found.values()}) == 1 and len(
             self.found
@@ -166,12 +172,10 @@ class Search:
 
     def _look(self):
         """Try one kind of mistake after another, the simplest first."""
-        self.recordings = [
-            Recording(self.code, lambda f_vjp, trial=trial: self.bench.gradients(f_vjp, trial))
-            for trial in range(len(self.evidence.trials))
-        ]
-        suspects = Suspects(self.bench, self.code, self.recordings[0])
-        edits = edits_of(self.code, self.recordings[0], suspects)
+        edits = []
+        if self.code is not None:
+            suspects = Suspects(self.bench, self.code, self.recordings[0])
+            edits = edits_of(self.code, self.recordings[0], suspects)
         self._edit([edit for edit in edits if edit.rank < LATE])
         if not self._open():
             return
@@ -183,7 +187,8 @@ class Search:
         self._each(lambda j: late_factor(self.evidence, j))
         self._each(lambda j: digits_of(self.evidence, j, 5e-3))
         # a missing factor or term, a few wrong entries, then changes that are less likely
-        self._measure(suspects, background(self.evidence, forward) if self._open() else [])
+        if self.code is not None and self._open():
+            self._measure(suspects, background(self.evidence, forward))
         for stage in EARLY_STAGES:
             self._fill(stage)
         self._each(lambda j: few_entries(self.evidence, j))
@@ -208,6 +213,8 @@ class Search:
 
     def _edit(self, edits):
         """Try changes of the source within a time limit."""
+        if not edits:
+            return
         inputs = self.wrong if not self.found else self._open()
         most = affordable(EDITING, self.recordings[0].executed)
         edits = find_edits(self.bench, self.code, edits, inputs, self.left, most)

@@ -5,12 +5,11 @@ influence every wrong gradient and no right one are changed.
 """
 
 import ast
-import linecache
 
 import numpy as np
 
 from ibpcl.codeview.search import search
-from ibpcl.codeview.syntax import SHELL, Code, executed_by, is_array, name_of
+from ibpcl.codeview.syntax import Code, executed_by, is_array, name_of
 from ibpcl.verify.derivative.problem import copied, gradients_in_order, shaped_like
 from ibpcl.verify.reports.kinds import Finding
 
@@ -117,65 +116,23 @@ class Bench:
         ]
 
     def code(self):
-        """Return the source of the gradient function, or of a shell around it.
+        """Return the source of the gradient function.
 
         Returns
         -------
         Code or None
-            None if neither of them, compiled again, repeats the gradient.
+            None if the source cannot be read or, compiled again, does not repeat the gradient.
         """
         plain = self.evidence.gradients[0]
         problem = self.evidence.problem
-        executed = executed_by(lambda: problem.gradients(self.evidence.w[0]))
-        for source in (lambda: problem.f_vjp, lambda: shell_of(problem)):
-            try:
-                code = Code(source(), executed)
-                repeated = self.gradients(code.compile(), 0)
-            except (ValueError, SyntaxError, NameError, RecursionError):
-                continue
-            if (
-                repeated is not None
-                and len(repeated) == len(plain)
-                and all(
-                    b is not None
-                    and a.shape == b.shape
-                    and np.allclose(a, b, rtol=1e-10, atol=0, equal_nan=True)
-                    for a, b in zip(repeated, plain, strict=True)
-                    if b is None or b.dtype.kind in "fiub"
-                )
-            ):
-                return code
-        return None
-
-
-def shell_of(problem):
-    """Return a Python function around a gradient function without source.
-
-    Parameters
-    ----------
-    problem : Problem
-        The pair.
-
-    Returns
-    -------
-    callable
-        ``shell(dout, cache)`` calls the gradient function, and gives each gradient a name such as
-        ``dx``.  Its source can be read and changed.
-    """
-    names = [problem.names[j] for j in problem.wrt]
-    results = ", ".join(
-        f"d{name}" if name.isidentifier() else f"gradient_{n}" for n, name in enumerate(names)
-    )
-    text = (
-        f"def shell(dout, cache):\n    {results}, = gradients_of(dout, cache)\n    return "
-        f"{results},\n"
-    )
-    linecache.cache[SHELL] = (len(text), None, text.splitlines(keepends=True), SHELL)
-    namespace = {
-        "gradients_of": lambda dout, cache: gradients_in_order(problem.f_vjp(dout, cache), problem)
-    }
-    exec(compile(text, SHELL, "exec"), namespace)
-    return namespace["shell"]
+        try:
+            executed = executed_by(lambda: problem.gradients(self.evidence.w[0]))
+            code = Code(problem.f_vjp, executed)
+            repeated = self.gradients(code.compile(), 0)
+        except (ValueError, SyntaxError, NameError, RecursionError):
+            return None
+        unreadable = any(gradient is None for gradient in plain)
+        return None if unreadable or self.differing(plain, repeated) != [] else code
 
 
 def find_edits(bench, code, edits, wrong, needed, most):
