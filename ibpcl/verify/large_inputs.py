@@ -15,13 +15,9 @@ from ibpcl.verify.comparison import (
 )
 from ibpcl.verify.derivative.differences import first_step
 from ibpcl.verify.derivative.kinks import kinks
-from ibpcl.verify.derivative.reference import NORMWISE, along_directions, slope
+from ibpcl.verify.derivative.reference import NORMWISE, slope
 from ibpcl.verify.reports.kinds import HINTS
 
-# Directions that change only a few entries each; they confirm the complex step near kinks,
-SPARSE = 12
-# and the number of entries that each of them changes.
-FEW = 16
 # Entries at kinks of a large input that are examined.
 MOST_KINKS = 40
 # Blocks of entries that the search for wrong entries tries.
@@ -101,10 +97,6 @@ def by_directions(claim):
 def _looks(claim, smooth):
     """Return derivatives along directions, each with the cotangents and gradients to compare."""
     seen = claim.along(smooth)
-    if not seen.trusted and seen.method == "complex step":
-        agreement = _sparsely_confirmed(claim, smooth)
-        if agreement is not None:
-            seen = seen._replace(trusted=True, agreement=agreement)
     if seen.method == "complex step" and seen.trusted:
         return [(seen, claim.rows)]
     # a forward that loses the imaginary part, or noise
@@ -139,29 +131,6 @@ def _away_from_kinks(claim):
         if np.any(kinks(claim.problem, claim.j, some)):
             smooth[x == value] = 0.0
     return smooth
-
-
-def _sparsely_confirmed(claim, smooth):
-    """Confirm the complex step by differences along directions that change a few entries each.
-
-    A direction through all entries of a large input meets a kink of some entry nearby; most
-    directions through a few entries do not. Returns the largest relative disagreement. Returns None
-    if fewer than half of the directions confirm the complex step, or the forward refuses it.
-    """
-    rng = claim.terms.rng
-    open_entries = np.flatnonzero(smooth)
-    good = 0
-    worst = 0.0
-    for _ in range(SPARSE):
-        mask = np.zeros(claim.x.size)
-        mask[rng.choice(open_entries, min(FEW, len(open_entries)), replace=False)] = 1.0
-        mask = mask.reshape(claim.x.shape)
-        seen = along_directions(claim.problem, claim.j, rng, None, 1, mask)
-        if seen.method != "complex step":
-            return None
-        good += seen.trusted
-        worst = max(worst, seen.agreement if seen.trusted else 0.0)
-    return worst if good >= SPARSE // 2 else None
 
 
 def _probe(claim, seen, mask):

@@ -72,7 +72,6 @@ def test_a_gradient_that_treats_a_guard_otherwise_is_wrong_with_the_numbers_of_t
 def test_a_guard_is_quoted_as_it_is_written():
     verdict = check(lambda x: (np.log(x + 1e-3), x), lambda dout, x: dout / x, (P,))["x"]
     assert "1e-3" in verdict.reason.words
-    assert "`np.log(x)`" in verdict.reason.words
 
 
 @pytest.mark.parametrize(

@@ -66,8 +66,6 @@ class Detail(NamedTuple):
     value : float
         Its number; 0 for a cast, and the distance from 1 for a bound such as
         ``1 - 1e-8``.
-    without : str
-        The logarithm, root or quotient around the guard, without the guard; empty elsewhere.
     side : int
         0 in the forward, 1 in the gradient function.
     """
@@ -77,7 +75,6 @@ class Detail(NamedTuple):
     where: Location
     put: object
     value: float = 0.0
-    without: str = ""
     side: int = 0
 
 
@@ -322,8 +319,7 @@ def _epsilon(code, place, value):
 
     if not bound and not added:
         return None
-    without = _without(code, place) if added else ""
-    return Detail("guard", text_of(node), code.location(node), scaled, size, without)
+    return Detail("guard", text_of(node), code.location(node), scaled, size)
 
 
 def _is_bound(place):
@@ -354,31 +350,6 @@ def _sharp_around(nodes):
     """Return the innermost logarithm, root or quotient of some nodes; None without one."""
     pairs = zip(nodes[1:], nodes, strict=False)
     return next((outer for outer, inner in pairs if _is_sharp(outer, inner)), None)
-
-
-def _without(code, place):
-    """Return the logarithm, root or quotient around an added number, without the number."""
-    sharp = _sharp_around(_around(code, place)[1:])
-    if sharp is None:
-        return ""
-    added = place.parent if isinstance(place.parent.op, ast.Mult) else place.node
-    return text_of(_Dropping(added.place).visit(copy.deepcopy(sharp)))
-
-
-class _Dropping(ast.NodeTransformer):
-    """Leave one term out of a sum; it is given by the number of its place."""
-
-    def __init__(self, number):
-        self.number = number
-
-    def visit_BinOp(self, node):
-        """Return the other term of the sum with the term."""
-        if getattr(node.right, "place", None) == self.number:
-            return node.left
-        if getattr(node.left, "place", None) == self.number:
-            minus = isinstance(node.op, ast.Sub)
-            return ast.UnaryOp(ast.USub(), node.right) if minus else node.right
-        return self.generic_visit(node)
 
 
 def _is_added(code, place):

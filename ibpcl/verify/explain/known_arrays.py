@@ -30,16 +30,6 @@ def _digamma(x):
     return digamma(x)
 
 
-def _trigamma(x):
-    """Return the trigamma function of positive numbers, NaN for others.
-
-    SciPy's function takes a number of steps proportional to a negative argument: at -1e12 it hangs.
-    """
-    from scipy.special import polygamma
-
-    return polygamma(1, np.where(x > 0, x, np.nan))
-
-
 def _sigmoid(x):
     """Return the logistic function."""
     return 1 / (1 + np.exp(-x))
@@ -64,18 +54,12 @@ FUNCTIONS = {
     "tanh({})": np.tanh,
     "1 - tanh({})**2": lambda x: 1 - np.tanh(x) ** 2,
     "1 - exp({})": lambda x: -np.expm1(x),
-    "1 + exp({})": lambda x: 1 + np.exp(x),
     "sin({})": np.sin,
     "cos({})": np.cos,
-    "cosh({})": np.cosh,
-    "{}**3": lambda x: x**3,
-    "exp({}**2 / 2)": lambda x: np.exp(x * x / 2),
     "log(1 - {})": lambda x: np.log(1 - x),
     "digamma({})": _digamma,
-    "trigamma({})": _trigamma,
     "abs({})": np.abs,
     "sign({})": np.sign,
-    "2 * {} - 1": lambda x: 2 * x - 1,
     "log(1 + exp({}))": lambda x: np.logaddexp(0, x),
 }
 

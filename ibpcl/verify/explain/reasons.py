@@ -468,11 +468,8 @@ def _reason_of(guards):
     """Return the reason that some guards make."""
     names = _named(guards)
     sides = {guard.side for guard in guards}
-    shown = " and ".join(dict.fromkeys(f"`{guard.without}`" for guard in guards if guard.without))
     if sides == {1}:
         words = f"without the guard {names}, which the forward does not have, the gradient is right"
-    elif sides == {0} and shown:
-        words = f"the gradient is that of {shown}: it leaves out the guard {names}"
     elif sides == {0}:
         words = f"the gradient leaves out the guard {names}"
     else:
