@@ -24,10 +24,11 @@ MOST_TERMS = {1: 5_000, 2: 60, 3: 16}  # of a sum, by dimension
 FEW_TERMS = 150  # terms of an infinite sum at first
 MANY_TERMS = 2000  # terms of an infinite sum whose last terms are not negligible
 NEGLIGIBLE = -45.0  # difference of a negligible log term from the largest
-ORDER = 10  # of Gauss-Legendre nodes in a panel
+NODES = 16  # intervals between the nodes of a panel; every second node makes the coarse rule
 PANELS = 80
-MOST_PANELS = 24  # that are halved at once
-MOST_HALVINGS = 34
+MOST_PANELS = 100  # that are cut at once
+MOST_HALVINGS = 40
+SETTLED = 1e-12  # relative gap between two rules on a panel that is fine enough
 TAIL = 1e-9  # share of the mass in which a density may be non-finite
 ROUNDS = 4  # attempts to locate the mass
 PANEL = 40  # steps of an integral between two points
@@ -281,11 +282,107 @@ def _mapped(support, center, scale, t):
         return center + scale * np.sinh(t / 2), scale * np.cosh(t / 2) / 2
 
 
+class Refined(NamedTuple):
+    """Several integrals over panels that are fine enough.
+
+    Attributes
+    ----------
+    totals : ndarray, shape (B, L)
+        The integrals.
+    errors : ndarray, shape (B, K)
+        Estimates of the absolute errors of the first K integrands.
+    panels : ndarray, shape (P, 2)
+        Ends of all panels.
+    """
+
+    totals: np.ndarray
+    errors: np.ndarray
+    panels: np.ndarray
+
+
+def refined(values, ends, count, outputs, settled, most):
+    """Integrate functions with kinks and jumps: cut panels in half until two rules agree on each.
+
+    Both rules of Clenshaw and Curtis have the ends of a panel among their nodes, so they see a jump
+    wherever it is.
+
+    Parameters
+    ----------
+    values : callable
+        ``values(index, t)`` returns the values (M, L) of the integrands with the numbers ``index``
+        (M,) at the points t (M,).
+    ends : ndarray
+        Ends of the first panels.
+    count : int
+        Number B of integrals.
+    outputs : int
+        Number K of the first columns, which decide whether a panel is fine enough.
+    settled : float
+        Largest gap between both rules on a panel that is fine enough, relative to the integral.
+    most : int
+        Panels for each integral that may be cut at once; more of them stay as they are.
+
+    Returns
+    -------
+    found : Refined
+        The error is as large as the integral if the first or the last panel has mass.
+    """
+    nodes, fine = _closed_rule(NODES)
+    coarse = np.zeros(NODES + 1)
+    coarse[::2] = _closed_rule(NODES // 2)[1]
+    panels = np.tile(np.stack([ends[:-1], ends[1:]], axis=1), (count, 1))
+    owner = np.repeat(np.arange(count), len(ends) - 1)
+    totals = 0.0
+    kept = []
+    for depth in range(MOST_HALVINGS + 1):
+        half = (panels[:, 1:] - panels[:, :1]) / 2
+        t = panels.mean(axis=1, keepdims=True) + half * nodes
+        table = values(np.repeat(owner, NODES + 1), t.ravel()).reshape(*t.shape, -1)
+        deciding = table[..., :outputs]
+        parts = half * np.tensordot(table, fine, (1, 0))
+        gaps = np.abs(parts[:, :outputs] - half * np.tensordot(deciding, coarse, (1, 0)))
+        if depth == 0:
+            sizes = half * np.tensordot(np.abs(deciding), fine, (1, 0))
+            sizes = sizes.reshape(count, -1, outputs)
+            scale = sizes.sum(axis=1) + 1e-300
+            tails = np.maximum(sizes[:, 0], sizes[:, -1])
+            errors = np.where(tails > TAIL * scale, scale, tails)
+        done = np.all(gaps <= settled * scale[owner], axis=1)
+        is_last = depth == MOST_HALVINGS or np.sum(~done) > most * count
+        gaps = np.where(done[:, None], gaps, 2 * half * np.ptp(deciding, axis=1))
+        chosen = done | is_last
+        totals = totals + _summed(parts[chosen], owner[chosen], count)
+        errors = errors + _summed(gaps[chosen], owner[chosen], count)
+        kept.append(panels[chosen])
+        if np.all(chosen):
+            break
+        low, high = panels[~done].T
+        middle = (low + high) / 2
+        panels = np.stack([low, middle, middle, high], axis=1).reshape(-1, 2)
+        owner = np.repeat(owner[~done], 2)
+    return Refined(totals, errors, np.concatenate(kept))
+
+
+def _summed(parts, owner, count):
+    """Return the sums (count, L) of the rows (P, L) of each owner (P,)."""
+    sums = np.zeros((count, parts.shape[1]))
+    np.add.at(sums, owner, parts)
+    return sums
+
+
+def _closed_rule(intervals):
+    """Return the nodes and weights of the rule of Clenshaw and Curtis on (-1, 1)."""
+    k = np.arange(intervals + 1)
+    nodes = -np.cos(np.pi * k / intervals)
+    # the integrals of the Chebyshev polynomials; those of odd order are 0
+    integrals = np.zeros(intervals + 1)
+    integrals[::2] = 2 / (1 - k[::2] ** 2)
+    weights = np.linalg.solve(np.polynomial.chebyshev.chebvander(nodes, intervals).T, integrals)
+    return nodes, weights
+
+
 def adapted(function, support, center=0.0, scale=1.0):
     """Return nodes for a function with kinks, jumps, or several modes far apart.
-
-    The transformed line is cut into panels.  A panel is halved until Gauss-Legendre nodes on it and
-    on its halves agree.
 
     Parameters
     ----------
@@ -309,50 +406,27 @@ def adapted(function, support, center=0.0, scale=1.0):
     >>> round(nodes.integral(np.exp(-np.abs(nodes.x - 0.3)))[0], 9)
     2.0
     """
-    inner, shares = np.polynomial.legendre.leggauss(ORDER)
 
-    def points(panels):
-        half = (panels[:, 1] - panels[:, 0]) / 2
-        t = (panels.mean(axis=1)[:, None] + half[:, None] * inner).ravel()
+    def points(t):
         x, slope = _mapped(support, center, scale, t)
-        weights = (half[:, None] * shares).ravel() * slope
-        good = np.isfinite(x) & np.isfinite(weights) & (x > support.low) & (x < support.high)
-        return x, weights, good
+        good = np.isfinite(x) & np.isfinite(slope) & (x > support.low) & (x < support.high)
+        return x, slope, good
 
-    def sums(panels):
-        x, weights, good = points(panels)
+    def values(index, t):
+        x, slope, good = points(t)
         with np.errstate(all="ignore"):
-            values = np.asarray(function(x), float) * weights
-        values = np.where(good & np.isfinite(values), values, 0.0)
-        return values.reshape(len(panels), -1).sum(axis=1)
+            found = np.asarray(function(x), float) * slope
+        return np.where(good & np.isfinite(found), found, 0.0)[:, None]
 
     # 0, where kinks often are, is inside a panel
     reach = (-36.0, 37.3) if support.is_bounded else (-80.0, 82.6)
-    pending = np.array(list(pairwise(np.linspace(*reach, PANELS + 1))))
-    kept = []
-    error = 0.0
-    size = 0.0
-    for depth in range(MOST_HALVINGS + 1):
-        middle = pending.mean(axis=1)
-        halves = np.stack([pending[:, 0], middle, middle, pending[:, 1]], axis=1).reshape(-1, 2)
-        whole = sums(pending)
-        parts = sums(halves)
-        gap = np.abs(whole - parts.reshape(-1, 2).sum(axis=1))
-        size = max(size, float(np.sum(np.abs(parts))))
-        done = gap <= 1e-12 * (size + 1e-300)
-        if depth == 0:  # a kink may lie where neither has a node
-            done &= np.abs(whole) <= 1e-4 * size
-        done |= depth == MOST_HALVINGS
-        if np.sum(~done) > MOST_PANELS:
-            done = gap <= np.sort(gap)[-MOST_PANELS]
-        kept.append(halves.reshape(-1, 2, 2)[done].reshape(-1, 2))
-        error += float(np.sum(gap[done]))
-        pending = halves.reshape(-1, 2, 2)[~done].reshape(-1, 2)
-        if not len(pending):
-            break
-    panels = np.concatenate([*kept, pending])
-    x, weights, good = points(panels[np.argsort(panels[:, 0])])
-    return Nodes(x[good], weights[good], np.ones(int(good.sum()), bool)), error
+    found = refined(values, np.linspace(*reach, PANELS + 1), 1, 1, SETTLED, MOST_PANELS)
+    panels = found.panels[np.argsort(found.panels[:, 0])]
+    nodes, shares = _closed_rule(NODES)
+    half = (panels[:, 1:] - panels[:, :1]) / 2
+    x, slope, good = points((panels.mean(axis=1, keepdims=True) + half * nodes).ravel())
+    weights = (half * shares).ravel() * slope
+    return Nodes(x[good], weights[good], np.ones(int(good.sum()), bool)), float(found.errors[0, 0])
 
 
 class Density(NamedTuple):

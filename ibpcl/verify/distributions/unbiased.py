@@ -23,15 +23,12 @@ DRAWS = 1_000_000
 DIFFERENCES = {"h": 1e-3, "levels": 4, "restarts": 1, "noise": 0.0}
 # Costs of one mean, in expressions that take as long: over one noise variable, and over two.
 COST = {1: 2_000, 2: 200_000}
-MORE_LEVELS = (
-    2  # multiple of the levels of a mean for a changed estimator, in the search for a name
-)
 UNAFFORDABLE = 10**7  # the cost of a million draws
 
 
-def _average(model, part, noise, values, function=None, most=np.inf):
+def _average(model, part, noise, values, function=None):
     """Return the mean of an estimator, with its error and variance."""
-    return average(model.of_noise(part, values, function), noise.kinds, most)
+    return average(model.of_noise(part, values, function), noise.kinds)
 
 
 def estimator(model, part):
@@ -129,9 +126,8 @@ def _compared(model, part, noise, averages, right, error_of_right, names):
     def values_of(function=None, sets=None):
         if function is None and sets is None:
             return given.ravel()
-        most = MORE_LEVELS * averages[0].levels
         chosen = sets or model.sets
-        means = [_average(model, part, noise, each, function, most).mean for each in chosen]
+        means = [_average(model, part, noise, each, function).mean for each in chosen]
         return np.concatenate([mean[: given.shape[1]] for mean in means])
 
     # a gradient of zero has the scale of the draws
