@@ -32,12 +32,12 @@ from ibpcl.verify.distributions.leads import (
     known_as,
 )
 from ibpcl.verify.distributions.model import models_of
-from ibpcl.verify.distributions.parameters import shown, terms_of
+from ibpcl.verify.distributions.parameters import shown
 from ibpcl.verify.distributions.quadrature import integrated
 from ibpcl.verify.distributions.reading import group_of
-from ibpcl.verify.distributions.repair import changed_sets, fits_of, searching
+from ibpcl.verify.distributions.repair import exchanged, fits_of, searching
 from ibpcl.verify.distributions.report import ForwardReport, ForwardVerdict
-from ibpcl.verify.distributions.slips import Slip, agree, shift
+from ibpcl.verify.distributions.slips import Slip, agree, missing_term
 from ibpcl.verify.distributions.vocabulary import GRADIENTS, OF_CDF, OF_DENSITY, SIZE
 
 # Functions that follow from the distribution, in the order in which they can lead.
@@ -341,7 +341,7 @@ class _Check:
             rest = {} if role == "log_p" and len(named) == 2 else dict(parts)
             for other in (*named, *OF_MODEL, *(["kl"] if len(named) == 2 else [])):
                 rest.pop(other, None)
-            part = parts[role].named("log_density")
+            part = parts[role]._replace(role="log_density")
             view = {"log_density": part, **rest}
             own = tuple(part.parameters)
             yield part, [model.having(parts=view, parameters=own) for model in self.models]
@@ -626,16 +626,16 @@ def _mended(judgement):
     candidate = lead.candidate
     if candidate is None:
         return None, None
-    exchanged = None if model.densities else _at_other_parameters(model, part)
-    if exchanged is not None:
-        return exchanged
+    known = None if model.densities else _at_other_parameters(model, part)
+    if known is not None:
+        return known
     known = bool(model.densities) and all(density.is_sharp for density in model.densities)
     if known and model.dimension == 1:
         lost = _lost_term(model, part, candidate)
         if lost is not None:
             return lost
     totals = np.log([density.total for density in model.densities]) if known else None
-    constant = shift(totals, terms_of(model.sets)) if known else None
+    constant = missing_term(totals, model.sets) if known else None
     if constant is not None and not judgement.having("wrong"):
         return _without_constant(model, constant), model
     support = candidate.at(model.sets[0])
@@ -672,7 +672,7 @@ def _without_constant(model, constant):
 def _at_other_parameters(model, part):
     """Return the slip of a density that is right at other parameters, and its model; or None."""
     with searching():
-        for slip, changed in changed_sets(model.sets):
+        for slip, changed in exchanged(model.sets):
             found = by_density([model.having(sets=tuple(changed))], part)
             if found.state == "right":
                 return slip, found.model.having(sets=model.sets, at=None)

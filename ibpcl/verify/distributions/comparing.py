@@ -8,9 +8,9 @@ import numpy as np
 
 from ibpcl.codeview.location import NOWHERE, defined
 from ibpcl.codeview.syntax import Code
-from ibpcl.verify.distributions.repair import name_of_values
+from ibpcl.verify.distributions.repair import fits_of
 from ibpcl.verify.distributions.report import ForwardVerdict
-from ibpcl.verify.distributions.slips import RTOL, agree
+from ibpcl.verify.distributions.slips import RTOL, agree, explain
 
 EXACT = 1e-6  # error that counts as right
 LOOSE = 1e-4  # the same where the distribution has kinks, or several dimensions
@@ -69,8 +69,6 @@ class Comparison(NamedTuple):
         What the right values are.
     kind : str
         Kind of a mistake without a name.
-    terms : dict of str to ndarray or None
-        Known terms of the formula.
     cost : int
         Cost of ``values``, in expressions that take as long.
     first : callable or None
@@ -95,7 +93,6 @@ class Comparison(NamedTuple):
     either: dict = {}  # noqa: RUF012
     witness: str = "quadrature"
     kind: str = "wrong"
-    terms: dict | None = None
     cost: int = 0
     first: object = None
     rtol: float = RTOL
@@ -248,16 +245,36 @@ def judged(part, comparison):
     for words, other in c.either.items():
         if agree(given, other, c.rtol, allowed):
             return passed(part, words, numbers)
-    others = {slip: each for slip, each in c.others.items() if np.all(np.isfinite(each))}
-
-    def name():
-        slip = c.first() if c.first is not None else None
-        return slip or name_of_values(
-            part, given, c.values, c.right, others, c.sets, c.terms, c.cost
-        )
-
     bad = ~np.isfinite(given)
     at = int(np.argmax(bad if np.any(bad) else np.abs(given - c.right)))
     words = f"{c.labels[at]}: " if c.labels else ""
     words += f"{given[at]:.6g} where {c.right[at]:.6g} belongs"
-    return wrong(part, words, "non_finite" if np.any(bad) else c.kind, numbers, name)
+    kind = "non_finite" if np.any(bad) else c.kind
+    return wrong(part, words, kind, numbers, lambda: _name(part, c, given))
+
+
+def _name(part, c, given):
+    """Return the slip of a wrong function; None if none is found in time."""
+    slip = c.first() if c.first is not None else None
+    if slip is not None:
+        return slip
+    others = {slip: each for slip, each in c.others.items() if np.all(np.isfinite(each))}
+    slip = explain(given, c.right, others, EXACT * 1e-2)
+    few = c.sets[:1]
+
+    def is_right(function):
+        first = c.values(function, few)
+        right = agree(first, c.right[: len(first)], atol=EXACT)
+        return right and agree(c.values(function), c.right, atol=EXACT)
+
+    fits = fits_of(
+        part.function,
+        lambda function: c.values(function, few),
+        is_right,
+        cost=c.cost // len(c.sets),
+        likely=slip.kind if slip is not None else "",
+    )
+    if slip is None or not fits:
+        return fits[0].slip if fits else slip
+    edit = fits[0].slip
+    return edit._replace(kind=slip.kind, words=f"{slip.words}: {edit.words}")

@@ -8,28 +8,12 @@ import numpy as np
 from ibpcl.verify.distributions import parameters as sets_of
 from ibpcl.verify.distributions.calls import CallError, number
 from ibpcl.verify.distributions.comparing import LOOSE, Comparison, undecided
+from ibpcl.verify.distributions.moments import entropy
 from ibpcl.verify.distributions.slips import Slip
 from ibpcl.verify.distributions.vocabulary import FIRST, SECOND
 
 MASS = 1e-12  # share of the highest mass in which a log density may be non-finite
 ANOTHER = ("other", "p", "q", "prior", "dist", "distribution", "another")
-
-
-def entropy(density):
-    """Return the entropy of a density.
-
-    Parameters
-    ----------
-    density : ibpcl.verify.distributions.quadrature.Density
-        The density.
-
-    Returns
-    -------
-    entropy, error : float
-        In nats; NaN if its integral does not converge.
-    """
-    value, error = density.expect(density.normalized)
-    return -value, error
 
 
 def kl(first, second):
@@ -289,5 +273,4 @@ def between(model, part, sets, pairs, values_of, is_open=False):
         sets,
         others=others,
         either=either if is_open else {},
-        terms=sets_of.terms_of(sets),
     )

@@ -13,6 +13,9 @@ from scipy.special import chdtrc, expit
 from ibpcl.verify.distributions import noise as noises
 from ibpcl.verify.distributions.averages import average
 from ibpcl.verify.distributions.calls import CallError, real
+from ibpcl.verify.distributions.comparing import passed, undecided, wrong
+from ibpcl.verify.distributions.parameters import shown
+from ibpcl.verify.distributions.repair import fits_of, of_result
 
 MANY = 1_200_000  # draws over all sets of parameters, of a sampler that returns many at once
 ENOUGH = 600_000  # draws that show a shift or a scale that is off by one per cent
@@ -22,8 +25,7 @@ STEPS = np.linspace(0.05, 0.95, 8)  # levels of the smooth steps whose means are
 STATES = 30  # most likely integers whose probabilities are compared
 DIRECTIONS = 6  # random directions of a vector along which waves are compared
 # Directions of functions whose variance is smaller than this share of the largest are left out.
-DISTINCT = {1: 1e-5, 2: 1e-2, 3: 1e-2}
-FEW = 100_000  # draws of a vector, whose integrals are less exact
+DISTINCT = {1: 1e-5, 2: 1e-2, 3: 5e-2}
 
 
 class Distance(NamedTuple):
@@ -54,6 +56,89 @@ class Distance(NamedTuple):
     draws: int = 0
     statistic: float = 0.0
     freedom: int = 0
+
+
+def sampler(model, part):
+    """Compare draws with the distribution, exactly if the sampler takes its noise.
+
+    Parameters
+    ----------
+    model : ibpcl.verify.distributions.model.Model
+        With its densities.
+    part : ibpcl.verify.distributions.reading.Part
+        The sampler.
+
+    Returns
+    -------
+    outcome : ibpcl.verify.distributions.comparing.Outcome
+        Undecided if the draws are too few to show an error of one per cent.
+    """
+    noise = noises.noise_of(part, model.sets[0])
+
+    def distances(size, function=None, sets=None, change=None):
+        pairs = zip(model.densities, sets or model.sets, strict=False)
+        return (
+            distance(model, part, noise, density, values, function, change, size)
+            for density, values in pairs
+        )
+
+    found = list(distances(0))
+    tested = sum(each.draws for each in found)
+    bad = [each for each in found if not each.ok]
+    numbers = {"distance": [each.d for each in found]}
+    if not bad and tested:
+        freedom = sum(each.freedom for each in found)
+        p = float(chdtrc(freedom, sum(each.statistic for each in found))) if freedom else 1.0
+        if p < STATISTIC:
+            words = (
+                f"{tested} draws at {len(found)} sets of parameters do not follow it, p = {p:.1g}"
+            )
+            return wrong(part, words, "sampler", numbers)
+    if not bad:
+        words = (
+            found[0].words if len(found) == 1 else f"{found[0].words}, the first of {len(found)}"
+        )
+        if 0 < tested < ENOUGH:
+            blind = np.sqrt(ENOUGH / tested) / 100
+            words += (
+                f"; {tested} draws do not show an error below {blind:.0%}: take the noise, such as "
+                "u or eps, as an argument, or a generator and a size"
+            )
+            return undecided(part, words, numbers)
+        return passed(part, words, numbers)
+
+    def is_right(function=None, sets=None, change=None):
+        return all(each.ok for each in distances(SCREENED, function, sets, change))
+
+    def name():
+        # a change that a few draws do not reject is a name only if they reject the sampler itself
+        if tested and is_right():
+            return None
+        flat = model.densities[0].dimension == 1
+        slip = of_result("a draw", lambda change: is_right(change=change)) if flat else None
+        if slip is not None:
+            return slip
+        fits = fits_of(
+            part.function,
+            lambda function: noises.draws_of(
+                model, part, noise, model.sets[0], function, size=SCREENED
+            ),
+            is_right,
+            cost=_cost(noise, model),
+        )
+        return fits[0].slip if fits else None
+
+    words = f"{bad[0].words} at {shown(model.sets[found.index(bad[0])])}"
+    return wrong(part, words, bad[0].kind, numbers, name)
+
+
+def _cost(noise, model):
+    """Return the cost of one try of a changed sampler, in expressions."""
+    if not noise.is_single:
+        return 500
+    if model.is_discrete:
+        return 600
+    return 800 if model.is_rough else 150
 
 
 def distance(model, part, noise, density, values, function=None, change=None, size=0):
@@ -188,7 +273,6 @@ def _exactly(found, right, tolerance, labels):
 
 def _by_draws(draws, density):
     """Compare means over draws by a chi-square test."""
-    draws = draws if density.dimension == 1 else draws[:FEW]
     labels, functions = _functions(density)
     at_nodes = functions(density.nodes.x)
     right = np.array([density.expect(row)[0] for row in at_nodes])

@@ -4,7 +4,7 @@ import numpy as np
 
 from ibpcl.verify.distributions.calls import CallError, names_of, quiet, real
 from ibpcl.verify.distributions.comparing import Comparison, judged
-from ibpcl.verify.distributions.parameters import SEED, draw, terms_of
+from ibpcl.verify.distributions.parameters import SEED, draw
 from ibpcl.verify.distributions.reading import Part
 from ibpcl.verify.distributions.report import ForwardVerdict
 from ibpcl.verify.distributions.slips import agree
@@ -79,9 +79,8 @@ def check_identity(left, right, inputs=None, *, name="", rtol=1e-6):
 
     function = left if hasattr(left, "__code__") else None
     part = Part(label, "identity", function, tuple(every[0]))
-    terms = terms_of(every) if all(each.size == 1 for each in wanted) else None
     error = rtol * 1e-3
-    comparison = Comparison(values_of, target[finite], error, tuple(every), terms=terms, rtol=rtol)
+    comparison = Comparison(values_of, target[finite], error, tuple(every), rtol=rtol)
     return judged(part, comparison).named()
 
 

@@ -118,6 +118,27 @@ class Model:
         """
         return replace(self, **changes)
 
+    def where_finite(self, found):
+        """Return the model at the sets of parameters at which a quantity exists.
+
+        Parameters
+        ----------
+        found : iterable of (float, float)
+            The quantity and its error at each set.
+
+        Returns
+        -------
+        there : Model
+            Without sets if the quantity exists nowhere.
+        values, errors : ndarray
+            The quantity and its error at each set of ``there``.
+        """
+        found = np.array(list(found))
+        kept = np.flatnonzero(np.isfinite(found[:, 0]))
+        sets = tuple(self.sets[i] for i in kept)
+        there = self.having(sets=sets, densities=tuple(self.densities[i] for i in kept))
+        return there, found[kept, 0], found[kept, 1]
+
     def options(self, part, values):
         """Return the arguments of a function beside its variable and its noise.
 

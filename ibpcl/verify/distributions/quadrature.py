@@ -20,7 +20,7 @@ WIDE = 4.4  # the same for heavy tails and for poles: 1e-28 to 1e28 of the scale
 WIDE_STEPS = 300
 END = 1e-11  # share of the mass at one of the last nodes that shows a heavy tail or a pole
 STEPS = {1: 240, 2: 48, 3: 16}  # of the transformed variable, on either side of 0, by dimension
-MOST_TERMS = {1: 5_000, 2: 60, 3: 16}  # of a sum, by dimension
+MOST_TERMS = 5_000  # of a sum
 FEW_TERMS = 150  # terms of an infinite sum at first
 MANY_TERMS = 2000  # terms of an infinite sum whose last terms are not negligible
 NEGLIGIBLE = -45.0  # difference of a negligible log term from the largest
@@ -175,52 +175,37 @@ def nodes_of(support, center=0.0, scale=1.0, dimension=1, terms=MANY_TERMS, is_w
     1.0
     """
     axes = dimension - 1 if support.simplex else dimension
-    if support.discrete:
-        x = _integers(support, center, int(min(MOST_TERMS[axes], terms + 60 * scale)))
-        weights = np.ones(len(x))
-        half = np.ones(len(x), bool)
-        if axes == 1:
-            return Nodes(x, weights, half, 1, support.high == np.inf)
-    elif axes == 1:
-        rule = (WIDE_STEPS, WIDE) if is_wide else (STEPS[axes], REACH)
-        x, weights, half = interval(support, center, scale, *rule)
-    if dimension == 1:
-        return Nodes(x, weights, half)
-    if axes > 1 and not support.discrete:
-        each = [Support(*ends) for ends in support.axes] or [support] * axes
-        rules = [_of_axis(side, center, scale, STEPS[axes]) for side in each]
-        x, weights, half = (_grid(columns) for columns in zip(*rules, strict=True))
-    else:
-        x, weights, half = (_grid([column] * axes) for column in (x, weights, half))
+    sides = [Support(*ends) for ends in support.axes] or [support] * axes
+    rules = [_of_axis(side, center, scale, axes, terms, is_wide) for side in sides]
+    # all combinations of the entries of the axes
+    x, weights, half = (
+        np.stack(np.meshgrid(*columns, indexing="ij"), axis=-1).reshape(-1, axes)
+        for columns in zip(*rules, strict=True)
+    )
     weights = weights.prod(axis=1)
     half = half.all(axis=1)
-    if not support.simplex:
-        return Nodes(x, weights, half, axes)
-    # stick breaking: each coordinate is a share of what the earlier ones have left
-    left = np.cumprod(1 - x, axis=1)
-    before = np.concatenate([np.ones((len(x), 1)), left[:, :-1]], axis=1)
-    shares = np.concatenate([x * before, left[:, -1:]], axis=1)
-    return Nodes(shares, weights * before.prod(axis=1), half, axes)
+    if support.simplex:
+        # stick breaking: each coordinate is a share of what the earlier ones have left
+        left = np.cumprod(1 - x, axis=1)
+        before = np.concatenate([np.ones((len(x), 1)), left[:, :-1]], axis=1)
+        x = np.concatenate([x * before, left[:, -1:]], axis=1)
+        weights = weights * before.prod(axis=1)
+    is_cut = support.discrete and support.high == np.inf
+    return Nodes(x if dimension > 1 else x[:, 0], weights, half, axes, is_cut)
 
 
-def _grid(axes):
-    """Return all combinations of the entries of several axes, shape (M, len(axes))."""
-    return np.stack(np.meshgrid(*axes, indexing="ij"), axis=-1).reshape(-1, len(axes))
-
-
-def _of_axis(support, center, scale, steps):
-    """Return the nodes of one axis of a grid."""
-    if support.low == -np.inf and support.high == np.inf:
-        return _line(center, scale, steps)
-    return interval(support, center, scale, steps)
-
-
-def _line(center, scale, steps):
-    """Return few nodes of the whole line, for grids: dense near the middle, 27 scales wide."""
-    t = np.linspace(-3.2, 3.2, 2 * steps + 1)
-    x = center + 2.2 * scale * np.sinh(t)
-    weights = 2.2 * scale * np.cosh(t) * (t[1] - t[0])
-    return x, weights, np.arange(len(t)) % 2 == steps % 2
+def _of_axis(support, center, scale, axes, terms, is_wide):
+    """Return the nodes of one of several axes, their weights, and which half is a coarser rule."""
+    if support.discrete:
+        x = _integers(support, center, int(min(MOST_TERMS, terms + 60 * scale)))
+        return x, np.ones(len(x)), np.ones(len(x), bool)
+    if axes > 1 and support.low == -np.inf and support.high == np.inf:
+        # few nodes: dense near the middle, 27 scales wide
+        t = np.linspace(-3.2, 3.2, 2 * STEPS[axes] + 1)
+        weights = 2.2 * scale * np.cosh(t) * (t[1] - t[0])
+        return center + 2.2 * scale * np.sinh(t), weights, np.arange(len(t)) % 2 == 0
+    steps, reach = (WIDE_STEPS, WIDE) if is_wide else (STEPS[axes], REACH)
+    return interval(support, center, scale, steps, reach)
 
 
 def _integers(support, center, reach):
@@ -230,7 +215,7 @@ def _integers(support, center, reach):
         low = np.floor(center) - reach
     if not np.isfinite(high):
         high = max(low, np.floor(center)) + reach
-    return np.arange(low, min(high, low + MOST_TERMS[1]) + 1)
+    return np.arange(low, min(high, low + MOST_TERMS) + 1)
 
 
 def interval(support, center, scale, steps, reach=REACH):
@@ -584,24 +569,6 @@ class Density(NamedTuple):
             return np.array([np.sum(mass[self.nodes.x <= each + 1e-9]) for each in x])
         ends = [self.support.low, *np.clip(x, self.support.low, self.support.high)]
         return np.cumsum([self._between(a, b) for a, b in pairwise(ends)])
-
-    def rough_cdf(self, x):
-        """Return the distribution function to about 1e-4, without further calls of the density.
-
-        Parameters
-        ----------
-        x : array_like, shape (K,)
-            Points.
-
-        Returns
-        -------
-        probabilities : ndarray, shape (K,)
-            Probability of a value up to each point.
-        """
-        mass = np.nan_to_num(self.p * self.nodes.weights, posinf=0.0)
-        order = np.argsort(self.nodes.x)
-        share = np.cumsum(mass[order]) - mass[order] / 2
-        return np.interp(x, self.nodes.x[order], share, left=0.0, right=1.0)
 
     def points_at(self, levels):
         """Return nodes at given levels of the distribution function.

@@ -7,7 +7,6 @@ The role of a function follows from its name, by the tables of
 import inspect
 import sys
 from dataclasses import dataclass, field
-from functools import cache
 from typing import NamedTuple
 
 import numpy as np
@@ -29,6 +28,8 @@ from ibpcl.verify.distributions.vocabulary import (
     plain_name,
     role_of,
 )
+
+HIDDEN = (*OF_DENSITY, *OF_CDF, *OF_QUANTILE)  # roles of methods such as _pdf
 
 
 class Part(NamedTuple):
@@ -90,20 +91,6 @@ class Part(NamedTuple):
             own = [name for name in own if not vocabulary.is_noise(name)]
         made = arguments_of(self.owner) if self.owner is not None else []
         return list(dict.fromkeys([*made, *own]))
-
-    def named(self, role):
-        """Return the same function with another role.
-
-        Parameters
-        ----------
-        role : str
-            A key of ``vocabulary.ROLES``.
-
-        Returns
-        -------
-        part : Part
-        """
-        return self._replace(role=role)
 
 
 @dataclass(frozen=True)
@@ -268,10 +255,7 @@ def groups_in(module, taken=()):
         if name.startswith("_") or name in taken:
             continue
         if inspect.isclass(value) and own:
-            of_scipy = _is_subclass(value)
-            classes += (
-                groups_of_class(name, value, module) if of_scipy else [_of_class(name, value)]
-            )
+            classes += groups_of_class(name, value, module)
             continue
         role, of = role_of(name)
         group = groups.setdefault(of, Group(of)) if role else None
@@ -331,8 +315,9 @@ def _joined(groups):
     return found
 
 
-def _of_class(name, kind):
-    """Return the group of the methods and properties of a class."""
+def _of_class(title, kind, owner):
+    """Return the group of the methods and properties of a class, whose objects an owner makes."""
+    name = kind.__name__
     parts = {}
     values = {}
     skipped = {}
@@ -343,7 +328,7 @@ def _of_class(name, kind):
         if not role and bare not in methods and not key.startswith("__"):
             # _pdf and _ppf of a base class; a private _mean or _sample may be anything
             hidden = OF_NAME.get(plain_name(bare), "")
-            role = hidden if hidden in (*OF_DENSITY, *OF_CDF, *OF_QUANTILE) else ""
+            role = hidden if hidden in HIDDEN or key == "_rvs" else ""
         is_property = isinstance(value, property)
         function = value.fget if is_property else value
         if role == "support" and isinstance(value, (tuple, list, range)):
@@ -352,14 +337,14 @@ def _of_class(name, kind):
             if not inspect.isfunction(function):
                 skipped[f"{name}.{key}"] = "it is not a plain method"
             elif not _is_abstract(function):
-                parts[role] = part_of(f"{name}.{key}", role, function, kind)
+                parts[role] = part_of(f"{name}.{key}", role, function, owner)
     if "fit" in methods and set(parts) <= {"transform", "inverse"}:  # a scaler, PCA
         parts = {}
     try:
-        arguments_of(kind)
+        arguments_of(owner)
     except CallError:
         parts = {}
-    return _settled(Group(name, parts, values, skipped))
+    return _settled(Group(title, parts, values, skipped))
 
 
 def _defined_in(kind):
@@ -377,33 +362,8 @@ def _is_abstract(function):
     return "NotImplementedError" in code.co_names and len(code.co_names) == 1
 
 
-# Methods of SciPy's rv_continuous and rv_discrete by their role.
-OF_SCIPY = {
-    "_pdf": "density",
-    "_logpdf": "log_density",
-    "_pmf": "mass",
-    "_logpmf": "log_mass",
-    "_cdf": "cdf",
-    "_logcdf": "log_cdf",
-    "_sf": "survival",
-    "_logsf": "log_survival",
-    "_ppf": "quantile",
-    "_isf": "inverse_survival",
-    "_rvs": "sample",
-    "_entropy": "entropy",
-}
-# Methods that SciPy uses without values to compare.
-SILENT = ("_argcheck", "_get_support", "_shape_info", "_fitstart", "_updated_ctor_param")
-
-
-def _is_subclass(value):
-    """Return whether a class is derived from SciPy's rv_continuous or rv_discrete."""
-    stats = sys.modules.get("scipy.stats")
-    return stats is not None and issubclass(value, (stats.rv_continuous, stats.rv_discrete))
-
-
 def groups_of_class(name, kind, module):
-    """Return the groups of a subclass of SciPy's distributions, one for each object in a module.
+    """Return the groups of a class; of a SciPy distribution, one for each object in a module.
 
     Parameters
     ----------
@@ -417,56 +377,36 @@ def groups_of_class(name, kind, module):
     Returns
     -------
     groups : list of Group
-        Without an object in the module, the group of an object that is made with the arguments
-        that have no default.
+        Without an object of a SciPy distribution, one is made if it needs no arguments.
     """
-    made = {key: value for key, value in vars(module).items() if type(value) is kind}
-    if not made:
-        return [_of_scipy(name, name, kind, cache(kind), False)]
-    titles = [name] if len(made) == 1 else [f"{name} {key}" for key in made]
-    makers = [lambda value=value: value for value in made.values()]
-    pairs = zip(titles, makers, strict=True)
-    return [_of_scipy(title, name, kind, _signed(maker, []), True) for title, maker in pairs]
+    stats = sys.modules.get("scipy.stats")
+    if stats is None or not issubclass(kind, (stats.rv_continuous, stats.rv_discrete)):
+        return [_of_class(name, kind, kind)]
+    objects = {key: value for key, value in vars(module).items() if type(value) is kind}
+    if objects:
+        titles = [name] if len(objects) == 1 else [f"{name} {key}" for key in objects]
+        pairs = zip(titles, objects.values(), strict=True)
+        return [_of_object(title, made, True) for title, made in pairs]
+    try:
+        return [_of_object(name, quiet(kind), "_get_support" in _defined_in(kind))]
+    except CallError:
+        return []
 
 
-def _signed(function, names):
-    """Return a function of named arguments that shows them in its signature."""
+def _of_object(title, made, has_support):
+    """Return the group of an object of a SciPy distribution."""
 
-    def signed(**options):
-        return function(**options)
+    def owner():
+        return made
 
-    keyword = inspect.Parameter.KEYWORD_ONLY
-    signed.__signature__ = inspect.Signature([inspect.Parameter(name, keyword) for name in names])
-    return signed
+    group = _of_class(title, type(made), owner)
+    shapes = [part.rest for part in group.parts.values() if part.takes_value]
+    if has_support and shapes:
+        discrete = isinstance(made, sys.modules["scipy.stats"].rv_discrete)
 
+        def support(*values):
+            low, high = made._get_support(*values)
+            return Support(float(low), float(high), discrete)
 
-def _of_scipy(title, name, kind, maker, is_made):
-    """Return the group of an object of a subclass."""
-    methods = {key: value for key, value in _defined_in(kind).items() if inspect.isfunction(value)}
-    needed = [] if is_made else _required(kind)
-    owner = _signed(maker, needed)
-    found = {key: role for key, role in OF_SCIPY.items() if key in methods}
-    parts = {
-        role: part_of(f"{name}.{key}", role, methods[key], owner) for key, role in found.items()
-    }
-    shapes = next((p.rest for p in parts.values() if p.role not in ("sample", "entropy")), [])
-    discrete = issubclass(kind, sys.modules["scipy.stats"].rv_discrete)
-
-    def support(**values):
-        made = owner(**{key: values[key] for key in needed})
-        low, high = made._get_support(*(values[each] for each in shapes))
-        return Support(float(low), float(high), discrete)
-
-    known = is_made or "_get_support" in methods
-    values = {"support": _signed(support, [*needed, *shapes])} if known else {}
-    base = [key for key in methods if hasattr(kind.__base__, key) and not key.startswith("__")]
-    other = [key for key in base if key not in OF_SCIPY and key not in SILENT]
-    return Group(title, parts, values, {f"{name}.{key}": "there is no law for it" for key in other})
-
-
-def _required(kind):
-    """Return the constructor arguments without a default."""
-    known = inspect.signature(kind).parameters.values()
-    plain = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
-    empty = inspect.Parameter.empty
-    return [each.name for each in known if each.kind in plain and each.default is empty]
+        group.values["support"] = (support, shapes[0])
+    return group

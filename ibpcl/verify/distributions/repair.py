@@ -9,7 +9,7 @@ import ast
 import contextlib
 import signal
 import threading
-from itertools import combinations, islice, permutations
+from itertools import combinations, permutations
 from typing import NamedTuple
 
 import numpy as np
@@ -18,11 +18,10 @@ from ibpcl.codeview.edits import Everything, edits_of
 from ibpcl.codeview.search import affordable, search
 from ibpcl.codeview.syntax import Code, Recording, executed_by
 from ibpcl.verify.derivative.clock import TimeUp
-from ibpcl.verify.distributions.calls import NAME_SECONDS, CallError, within
-from ibpcl.verify.distributions.slips import INSTEAD, SCALE, Slip, agree, explain
+from ibpcl.verify.distributions.calls import NAME_SECONDS, within
+from ibpcl.verify.distributions.slips import INSTEAD, Slip
 
 SECONDS = 0.55  # about, for one function; estimated from the number of expressions that it runs
-EXACT = 1e-6  # error of a right value
 # Functions that are often confused with each other in formulas.
 CONFUSED = (
     "log log2 log10 log1p",
@@ -113,13 +112,13 @@ REPAIRS = (
     *(
         (
             4.5,
-            kind,
+            "missing_term",
             "RESULT",
-            f"RESULT {term}",
-            f"a term is missing, `{term}`".replace("PARAMETER", "{PARAMETER}"),
+            f"RESULT {sign} {value}",
+            f"a term is missing, `{sign} {value}`".replace("PARAMETER", "{PARAMETER}"),
         )
         for value in ("np.log(PARAMETER)", "PARAMETER", "PARAMETER ** 2", "np.log(1 - PARAMETER)")
-        for term, kind in ((f"+ {value}", "missing_term"), (f"- {value}", "extra_term"))
+        for sign in "+-"
     ),
     *(
         (
@@ -264,8 +263,8 @@ def _is_right(is_right, function):
         return False
 
 
-def changed_sets(sets):
-    """Yield sets of parameters that are exchanged or on another scale.
+def exchanged(sets):
+    """Yield sets of parameters of which two are exchanged.
 
     Parameters
     ----------
@@ -283,15 +282,6 @@ def changed_sets(sets):
     for one, other in combinations(names, 2):
         words = f"it is right with {one} and {other} exchanged"
         yield Slip("exchanged", words), [{**v, one: v[other], other: v[one]} for v in sets]
-    for name in names:
-        for _, form, change, _, kind in INSTEAD:
-            with np.errstate(all="ignore"):
-                changed = [
-                    {**values, name: float(change(np.float64(values[name])))} for values in sets
-                ]
-            if all(np.isfinite(values[name]) for values in changed):
-                words = f"it is right if it gets {form.format(name)} in place of {name}"
-                yield Slip("parameter_scale" if kind == SCALE else kind, words), changed
 
 
 def of_result(what, is_right):
@@ -314,86 +304,3 @@ def of_result(what, is_right):
             if is_right(back):
                 return Slip(kind, f"it returns {words.format(what)}")
     return None
-
-
-def of_parameters(sets, is_right, cost=0):
-    """Return the slip of a function that is right at other parameters.
-
-    Parameters
-    ----------
-    sets : sequence of dict
-        Sets of parameters.
-    is_right : callable
-        ``is_right(sets)`` returns whether the function is right at changed sets.
-    cost : int
-        Cost of ``is_right``, in expressions that take as long.
-
-    Returns
-    -------
-    slip : ibpcl.verify.distributions.slips.Slip or None
-        None if there are no such parameters, or no time.
-    """
-    with searching(), np.errstate(all="ignore"):
-        for slip, changed in islice(changed_sets(sets), affordable(SECONDS, cost)):
-            with contextlib.suppress(CallError, KeyError):
-                if is_right(changed):
-                    return slip
-    return None
-
-
-def name_of_values(part, given, values, right, others, sets, terms=None, cost=0):
-    """Return the slip that leads from right values to given ones.
-
-    Parameters
-    ----------
-    part : ibpcl.verify.distributions.reading.Part
-        The function.
-    given : ndarray, shape (N,)
-        Values of the function.
-    values : callable
-        ``values(function, sets)`` returns the values of a changed function, or of the same function
-        at changed parameters.
-    right : ndarray, shape (N,)
-        The right values.
-    others : dict of Slip to ndarray, shape (N,)
-        Other quantities that the function may have computed.
-    sets : sequence of dict
-        Sets of parameters.
-    terms : dict of str to ndarray, shape (N,), optional
-        Known terms.
-    cost : int
-        Cost of ``values``, in expressions that take as long.
-
-    Returns
-    -------
-    slip : ibpcl.verify.distributions.slips.Slip or None
-        None if no slip is found in time.
-    """
-
-    few = sets[:1]
-
-    def is_right(function=None, changed=None):
-        return agree(values(function, changed), right, atol=EXACT)
-
-    def is_right_at_all(function):
-        first = values(function, few)
-        return agree(first, right[: len(first)], atol=EXACT) and is_right(function)
-
-    def edited(likely=""):
-        found = fits_of(
-            part.function,
-            lambda function: values(function, few),
-            is_right_at_all,
-            cost=cost // len(sets),
-            likely=likely,
-        )
-        return found[0].slip if found else None
-
-    if not np.all(np.isfinite(given)):
-        return edited()
-    slip = explain(given, right, terms, others, atol=EXACT * 1e-2)
-    slip = slip or of_parameters(sets, lambda changed: is_right(changed=changed), cost)
-    edit = edited(slip.kind if slip is not None else "")
-    if slip is None or edit is None:
-        return slip or edit
-    return edit._replace(kind=slip.kind, words=f"{slip.words}: {edit.words}")

@@ -1,15 +1,16 @@
 r"""Name the slip that leads from right values to given ones.
 
 The values are compared at several points, such as several parameters of a density.  A slip is
-named only if it explains all of them: a factor must be the same everywhere, a missing term must
-have the value of a known term at every point.
+named only if it explains all of them.
 """
 
 import math
 from fractions import Fraction
+from itertools import permutations
 from typing import NamedTuple
 
 import numpy as np
+from scipy.special import betaln, gammaln
 
 from ibpcl.codeview.location import NOWHERE, Location
 from ibpcl.verify.distributions.report import ForwardVerdict
@@ -26,7 +27,12 @@ CONSTANTS = {
     "sqrt(2)": math.sqrt(2),
     "Euler's gamma": float(np.euler_gamma),
 }
-MULTIPLES = (1, 0.5, 2, 0.25, 4)
+# Terms of a normalizing constant, by the number of their parameters.
+TERMS = {
+    1: {"log {}": np.log, "{}": np.positive, "log Gamma({})": gammaln},
+    2: {"log B({}, {})": betaln, "{} log {}": lambda a, b: a * np.log(b)},
+}
+MULTIPLES = (1, 0.5, 2)
 
 
 def _sigmoid(x):
@@ -141,15 +147,13 @@ def multiple(value):
     return None
 
 
-def explain(given, right, terms=None, alternatives=None, atol=0.0):
+def explain(given, right, alternatives=None, atol=0.0):
     """Name the slip that leads from right values to given ones.
 
     Parameters
     ----------
     given, right : array_like, shape (N,)
         At N points; at one point only plain slips are named.
-    terms : dict of str to array_like, optional
-        Known terms of the formula at each point, such as ``log alpha``.
     alternatives : dict of Slip to array_like, optional
         Other quantities that may stand in place of the right one.
     atol : float or array_like
@@ -164,7 +168,7 @@ def explain(given, right, terms=None, alternatives=None, atol=0.0):
     --------
     >>> explain([1.0, 2.0, 5.0], [-1.0, -2.0, -5.0]).kind
     'sign'
-    >>> explain([1.0, 2.5, 5.0], [0.3, 1.8, 4.3], {"log 2 x": [0.7, 0.7, 0.7]}).words
+    >>> explain([1.0, 2.5, 5.0], [0.3, 1.8, 4.3]).words
     'too large by 7/10'
     """
     given = np.atleast_1d(np.asarray(given, float))
@@ -173,10 +177,6 @@ def explain(given, right, terms=None, alternatives=None, atol=0.0):
         return None
     if agree(given, right, atol=atol):
         return None
-    terms = {
-        name: np.broadcast_to(np.asarray(value, float), right.shape)
-        for name, value in (terms or {}).items()
-    }
     searches = (
         lambda: _alternative(given, alternatives or {}, atol),
         lambda: _instead(given, right, ("sign",), atol=atol),
@@ -184,34 +184,44 @@ def explain(given, right, terms=None, alternatives=None, atol=0.0):
         lambda: _constant_term(given, right, atol) if len(given) > 1 else None,
         lambda: _instead(given, right, ("complement",), atol=atol),
         lambda: _instead(given, right, (SCALE,)),
-        lambda: _term(given, right, terms, atol),
-        lambda: _factor(given, right, terms),
     )
     with np.errstate(all="ignore"):
         return next((slip for search in searches if (slip := search()) is not None), None)
 
 
-def shift(gap, terms, atol=RTOL):
-    """Name the constant or the known term that equals a difference.
+def missing_term(gap, sets):
+    """Name the constant, or the term of the parameters, that equals a difference at all sets.
 
     Parameters
     ----------
-    gap : array_like, shape (N,)
+    gap : ndarray, shape (N,)
         Given minus right values.
-    terms : dict of str to array_like, shape (N,)
-        Known terms by name.
-    atol : float
-        Absolute error of the difference.
+    sets : sequence of dict of str to object
+        The N sets of parameters.
 
     Returns
     -------
     slip : Slip or None
         None if there is no such term.
     """
-    gap = np.asarray(gap, float)
-    right = np.zeros(len(gap))
-    with np.errstate(all="ignore"):
-        return _constant_term(gap, right, atol) or _term(gap, right, terms, atol)
+    slip = _constant_term(gap, np.zeros(len(gap)), RTOL)
+    if slip is not None or len(gap) < 3:
+        return slip
+    names = [name for name, value in sets[0].items() if np.ndim(value) == 0]
+    for chosen in (*permutations(names, 1), *permutations(names, 2)):
+        values = [np.array([float(each[name]) for each in sets]) for name in chosen]
+        for form, of in TERMS[len(chosen)].items():
+            with np.errstate(all="ignore"):
+                term = of(*values)
+            for factor in MULTIPLES:
+                label = (
+                    form.format(*chosen) if factor == 1 else f"{factor:g} {form.format(*chosen)}"
+                )
+                if agree(gap, factor * term, 1e-5, RTOL):
+                    return Slip("extra_term", f"too large by {label}")
+                if agree(gap, -factor * term, 1e-5, RTOL):
+                    return Slip("missing_term", f"short by {label}")
+    return None
 
 
 def _alternative(given, alternatives, atol):
@@ -274,43 +284,6 @@ def _instead(given, right, kinds, rtol=RTOL, atol=0.0):
         values = function(right)
         if np.all(np.isfinite(values)) and agree(given, values, rtol, atol):
             return Slip(kind, words.format("the right value"))
-    return None
-
-
-def _term(given, right, terms, atol):
-    """Name a known term that is missing, or too many, at every point."""
-    if len(given) < 3:
-        return None
-    gap = given - right
-    for name, term in terms.items():
-        if np.ptp(term) <= 1e-3 * (1e-9 + np.abs(term).max()):
-            continue
-        for factor in MULTIPLES:
-            for sign in (1, -1):
-                if np.any(term != 0) and agree(gap, sign * factor * term, 10 * RTOL, atol):
-                    label = name if factor == 1 else f"{Fraction(factor)} {name}"
-                    if sign > 0:
-                        return Slip("extra_term", f"too large by {label}")
-                    return Slip("missing_term", f"short by {label}")
-    return None
-
-
-def _factor(given, right, terms):
-    """Name a known factor that is missing, or too many, at every point."""
-    if len(given) < 3 or np.any(right == 0):
-        return None
-    ratio = given / right
-    for name, term in terms.items():
-        if np.ptp(term) <= 1e-3 * np.abs(term).max() or np.any(term == 0):
-            continue
-        for power in (1, -1, 2, -2, 0.5, -0.5):
-            value = np.sign(term) * np.abs(term) ** power if power % 1 else term**power
-            for sign in (1, -1):
-                if agree(ratio, sign * value, 10 * RTOL):
-                    shown = name if abs(power) == 1 else f"({name})^{abs(Fraction(power))}"
-                    words = "a factor too many" if power > 0 else "a factor is missing"
-                    extra = ", with the wrong sign" if sign < 0 else ""
-                    return Slip("factor", f"{words}: {shown}{extra}")
     return None
 
 

@@ -169,11 +169,14 @@ def _of_parameters(model):
 
 def _given(model, given, only_integers):
     """Return the candidates for a support of the file."""
-    if callable(given) and not isinstance(given, (tuple, list)):
-        names = names_of(given)
+    if callable(given):
+        given = (given, names_of(given))
+    if isinstance(given, tuple) and callable(given[0]):
+        function, names = given
 
         def at(values):
-            return _read(quiet(given, **{name: values[name] for name in names}), only_integers)
+            ends = quiet(function, *(values[name] for name in names))
+            return _read(ends, only_integers)
 
         at(model.sets[0])
         return [Candidate(at, True, True)]
