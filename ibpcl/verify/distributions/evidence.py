@@ -4,7 +4,6 @@ from functools import partial
 
 import numpy as np
 
-from ibpcl.verify.distributions import divergences
 from ibpcl.verify.distributions.comparing import EXACT, Comparison, passed, undecided, wrong
 from ibpcl.verify.distributions.moments import entropy
 from ibpcl.verify.distributions.quadrature import Support, integrated
@@ -99,7 +98,6 @@ def _elbo(model, part):
         Slip("missing_term", "the entropy of q is missing"): energies[:, 0],
         Slip("sign", "the entropy of q has the wrong sign"): energies[:, 0] - entropies[:, 0],
         Slip("other_quantity", "the log evidence, not the bound"): _log_evidence(model),
-        **_with_prior(model, right, entropies[:, 0]),
     }
     return Comparison(
         partial(model.numbers, part),
@@ -109,27 +107,6 @@ def _elbo(model, part):
         others=others,
         witness="quadrature of the ELBO",
     )
-
-
-def _with_prior(model, right, entropies):
-    """Return bounds with a wrong divergence from the prior, by slip; empty without a prior."""
-    if "log_prior" not in model:
-        return {}
-    part = model.parts["log_prior"]
-    found = []
-    for q, values in zip(model.densities, model.sets, strict=True):
-        prior = integrated(partial(model.values_at, part, values=values), q.support)
-        log_p = np.nan_to_num(prior.log_density(q.nodes.x), neginf=0.0)
-        found.append((q.expect(log_p)[0], divergences.kl(prior, q)[0]))
-    expected, exchanged = np.array(found).T
-    divergence = -entropies - expected
-    words = "prior and posterior are exchanged in the divergence"
-    return {
-        Slip("reversed_divergence", words): right + divergence - exchanged,
-        Slip("sign", "the divergence from the prior is added, not subtracted"): right
-        + 2 * divergence,
-        Slip("missing_term", "the divergence from the prior is missing"): right + divergence,
-    }
 
 
 def bound(model, part):

@@ -105,12 +105,6 @@ LAWS = (
         ("distribution",),
         moments.moment,
     ),
-    Law(
-        "moments are those of the draws",
-        ("mean", "variance", "std"),
-        ("sample",),
-        moments.moment_of_draws,
-    ),
     Law("the density is highest at the mode", ("mode",), ("distribution",), moments.mode),
     Law(
         "half of the probability is below the median",

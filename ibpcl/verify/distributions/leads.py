@@ -10,15 +10,13 @@ import numpy as np
 
 from ibpcl.verify.derivative.differences import richardson
 from ibpcl.verify.distributions import parameters as sets_of
-from ibpcl.verify.distributions.averages import average
 from ibpcl.verify.distributions.calls import CallError, quiet, real
-from ibpcl.verify.distributions.model import MOST_DIMENSIONS, Model
+from ibpcl.verify.distributions.model import FEW_SETS, MOST_DIMENSIONS, Model
 from ibpcl.verify.distributions.noise import DRAWS, LEVELS, called, draws_of, noise_of, quantile_of
 from ibpcl.verify.distributions.quadrature import (
     DIFFERENCES,
     integrated,
     integrated_quantile,
-    of_masses,
 )
 from ibpcl.verify.distributions.supports import Candidate, beyond, candidates, inside
 
@@ -27,9 +25,6 @@ PROBES = 16  # points of a support at which a density of a vector is tried first
 SHARP = 2  # quality of an integral with a small error
 MOST_PLAUSIBLE = 2  # supports over which a repair is searched beside the best one
 FAR = 1e8  # where a distribution function is at the end of an infinite support
-FURTHER = 30  # integers beside those that were drawn
-MOST_STATES = 200
-MASS_ERROR = 1e-7
 MISSED = 0.05  # mass of narrow modes that two rules of integration may not see differently
 CLIPPED = 1e-3  # largest error of an integral that a clipped argument explains
 
@@ -135,13 +130,17 @@ def _over_supports(model, part):
     rough = None
     natural = None
     plausible = []
-    tried = candidates(model, part)
-    for candidate in tried:
+    few = model.having(sets=model.sets[:FEW_SETS])
+    for candidate in candidates(model, part):
         if model.dimension > 1 and not _is_defined(model, part, candidate):
             continue
         try:
             target = 1.0 if candidate.depends else None  # there are many of these
-            densities = densities_of(model, part, candidate, rough is None, target=target)
+            adapt = rough is None
+            # two sets are enough to reject most supports
+            densities = densities_of(few, part, candidate, adapt, target=target)
+            if any(density.is_one for density in densities):
+                densities = densities_of(model, part, candidate, adapt, target=target)
         except (CallError, KeyError, IndexError):
             continue
         discrete = densities[0].support.discrete
@@ -183,7 +182,7 @@ def _over_supports(model, part):
     if best is None:
         raise CallError("it can't be evaluated over any support: give support = (low, high)")
     rank, candidate, densities = best
-    if model.dimension == 1:
+    if model.dimension == 1 or len(densities) < len(model.sets):
         densities = densities_of(model, part, candidate)
     found = _not_one(known_as(model, part, candidate, densities), part, candidate)
     return found._replace(plausible=tuple(plausible[:MOST_PLAUSIBLE])), rank
@@ -588,9 +587,7 @@ def _of_levels(model, part, values):
     tested = called(sampler, noise)
     if tested.ndim > 1 or not np.all(np.isfinite(tested)):
         return None
-    if np.all(tested == np.round(tested)):
-        return _of_integers(sampler, kinds, tested)
-    if len(kinds) > 1:
+    if len(kinds) > 1 or np.all(tested == np.round(tested)):
         return None
     name, kind = next(iter(kinds.items()))
 
@@ -604,20 +601,3 @@ def _of_levels(model, part, values):
     if np.all(steps < 0):
         return integrated_quantile(lambda levels: of_level(1 - np.asarray(levels)))
     return None
-
-
-def _of_integers(sampler, kinds, tested):
-    """Return the probabilities of integers, by the means of their indicators over the noise."""
-    low = tested.min() - FURTHER
-    states = np.arange(low, min(tested.max(), low + MOST_STATES) + FURTHER + 1)
-
-    def indicators(**values):
-        x = real(sampler(**values))
-        return np.stack([(x == state) * 1.0 for state in states])
-
-    found = average(indicators, kinds)
-    if np.sum(found.error) > MASS_ERROR or np.sum(found.mean) < 1 - MASS_ERROR:
-        return None
-    there = np.flatnonzero(found.mean > 0)
-    kept = slice(there[0], there[-1] + 1)
-    return of_masses(states[kept], found.mean[kept])

@@ -12,11 +12,8 @@ from ibpcl.verify.distributions.comparing import (
     undecided,
     wrong,
 )
-from ibpcl.verify.distributions.noise import draws_of, noise_of
-from ibpcl.verify.distributions.quadrature import of_draws
 from ibpcl.verify.distributions.slips import Slip
 
-SAMPLES = 1_000_000  # draws that replace a missing density
 FINE = 401  # points around the highest node among which the mode is
 
 
@@ -169,34 +166,6 @@ def _of_vector(model, part):
 
     right = np.concatenate(right)
     return Comparison(values_of, right, 1e-5 * (1e-9 + np.abs(right)), model.sets)
-
-
-def moment_of_draws(model, part):
-    """Compare a moment with that of the draws of a sampler, which is taken as right.
-
-    Parameters
-    ----------
-    model : ibpcl.verify.distributions.model.Model
-        With ``sample``.
-    part : ibpcl.verify.distributions.reading.Part
-        The mean, the variance or the standard deviation.
-
-    Returns
-    -------
-    comparison : ibpcl.verify.distributions.comparing.Comparison
-        The errors of the right values are several standard errors.
-    """
-    sampler = model.parts["sample"]
-    noise = noise_of(sampler, model.sets[0])
-    sets = model.sets
-    drawn = [of_draws(draws_of(model, sampler, noise, each, size=SAMPLES)) for each in sets]
-    found = moment(model.having(densities=tuple(drawn)), part)
-    if not isinstance(found, Comparison):
-        return found
-    witness = f"the draws of {sampler.name}, which were taken as right,"
-    # a mean of 0 has the scale of the draws
-    spread = [_std(density)[0] for density in drawn] if part.role == "mean" else 0.0
-    return found._replace(witness=witness, scale=np.array(spread))
 
 
 def mode(model, part):

@@ -44,7 +44,6 @@ BISECTIONS = 60
 TRUSTED = 1e-6  # relative error of an expectation that counts as converged
 # The same in several dimensions: half of an axis is coarse, and the error about the square of this.
 TRUSTED_ON_GRIDS = 0.02
-STANDARD_ERRORS = 5  # largest distance of a mean of draws that counts as right
 SCANS = (4_001, 80_001)  # points of the plain rule that repeats an integral
 SCANNED = 36.0  # reach of its transformed variable
 
@@ -437,8 +436,6 @@ class Density(NamedTuple):
         Location and width of the mass.
     known_cdf : callable or None
         Distribution function, if the density was derived from it.
-    is_drawn : bool
-        Whether the nodes are draws, so that expectations have standard errors.
     """
 
     log_density: object
@@ -451,7 +448,6 @@ class Density(NamedTuple):
     center: float
     scale: float
     known_cdf: object = None
-    is_drawn: bool = False
 
     @property
     def dimension(self):
@@ -537,8 +533,6 @@ class Density(NamedTuple):
         heavy = p * self.nodes.weights
         parts = np.where(~np.isfinite(parts) & (np.abs(heavy) < TAIL * np.max(heavy)), 0.0, parts)
         value, error = self.nodes.integral(parts)
-        if self.is_drawn:
-            return value, STANDARD_ERRORS * float(np.std(values)) / np.sqrt(len(self.log_p))
         trusted = TRUSTED if self.nodes.axes == 1 else TRUSTED_ON_GRIDS
         if not np.isfinite(value) or error > trusted * (1 + abs(value)):
             return np.nan, np.inf
@@ -781,55 +775,6 @@ def integrated_quantile(quantile):
         float(width - middle),
         cdf,
     )
-
-
-def of_masses(x, masses):
-    """Return the distribution of integers with known probabilities.
-
-    Parameters
-    ----------
-    x : array_like, shape (M,)
-        The integers, in increasing order.
-    masses : array_like, shape (M,)
-        Their probabilities.
-
-    Returns
-    -------
-    density : Density
-        With the probabilities at the integers, and 0 elsewhere.
-    """
-    x = np.asarray(x, float)
-    total = float(np.sum(masses))
-    with np.errstate(all="ignore"):
-        log_p = np.log(np.asarray(masses, float))
-
-    def log_density(values):
-        at = np.minimum(np.searchsorted(x, values), len(x) - 1)
-        return np.where(x[at] == values, log_p[at], -np.inf)
-
-    nodes = Nodes(x, np.ones(len(x)), np.ones(len(x), bool))
-    support = Support(float(x[0]), float(x[-1]), True)
-    return Density(log_density, support, nodes, log_p, log_p, total, abs(total - 1), 0.0, 1.0)
-
-
-def of_draws(x):
-    """Return the distribution of draws, each with the same probability.
-
-    Parameters
-    ----------
-    x : ndarray, shape (M,)
-        The draws.
-
-    Returns
-    -------
-    density : Density
-        Its expectations are means, with several standard errors as their errors.
-    """
-    size = len(x)
-    nodes = Nodes(x, np.full(size, 1 / size), np.ones(size, bool))
-    log_p = np.zeros(size)
-    line = Support(-np.inf, np.inf)
-    return Density(None, line, nodes, log_p, log_p, 1.0, 0.0, 0.0, 1.0, is_drawn=True)
 
 
 def _has_ends(nodes, log_p):

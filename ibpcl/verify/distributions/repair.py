@@ -112,13 +112,13 @@ REPAIRS = (
     *(
         (
             4.5,
-            "missing_term",
+            kind,
             "RESULT",
-            f"RESULT {sign} {value}",
-            f"a term is missing, `{sign} {value}`".replace("PARAMETER", "{PARAMETER}"),
+            f"RESULT {term}",
+            f"a term is missing, `{term}`".replace("PARAMETER", "{PARAMETER}"),
         )
         for value in ("np.log(PARAMETER)", "PARAMETER", "PARAMETER ** 2", "np.log(1 - PARAMETER)")
-        for sign in "+-"
+        for term, kind in ((f"+ {value}", "missing_term"), (f"- {value}", "extra_term"))
     ),
     *(
         (

@@ -7,7 +7,6 @@ from ibpcl.verify.distributions import noise as noises
 from ibpcl.verify.distributions.averages import average
 from ibpcl.verify.distributions.calls import CallError
 from ibpcl.verify.distributions.comparing import Comparison, wrong
-from ibpcl.verify.distributions.quadrature import STANDARD_ERRORS
 from ibpcl.verify.distributions.slips import agree
 
 # A right estimator may differ by its rounded constants: relative to the right value, and to the
@@ -19,6 +18,7 @@ ERRORS = 3  # multiple of the error of an integral above which a gap is a bias
 DECISIVE = 3e-3
 VISIBLE = 0.01  # largest bias that draws may leave invisible
 DRAWS = 1_000_000
+STANDARD_ERRORS = 5  # largest distance of a mean of draws that counts as right
 # Largest step, relative to 1 + |parameter|, and one tableau of four differences.
 DIFFERENCES = {"h": 1e-3, "levels": 4, "restarts": 1, "noise": 0.0}
 # Costs of one mean, in expressions that take as long: over one noise variable, and over two.
