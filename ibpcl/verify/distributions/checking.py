@@ -6,7 +6,7 @@
 4. Wrong functions get a name, if one is found in time.
 """
 
-from typing import NamedTuple
+from functools import partial
 
 import numpy as np
 
@@ -14,30 +14,22 @@ from ibpcl.verify.derivative.clock import TimeUp
 from ibpcl.verify.distributions import divergences
 from ibpcl.verify.distributions.calls import ITEM_SECONDS, CallError, within
 from ibpcl.verify.distributions.comparing import (
-    EXACT,
     Outcome,
     judged,
     passed,
     undecided,
-    verdict_on,
     wrong,
 )
 from ibpcl.verify.distributions.laws import PUSHED, judge, law_for
 from ibpcl.verify.distributions.leads import (
-    Lead,
     by_cdf,
     by_density,
-    by_levels,
-    densities_of,
-    known_as,
 )
+from ibpcl.verify.distributions.mending import Judgement, mended_by, repaired
 from ibpcl.verify.distributions.model import models_of
 from ibpcl.verify.distributions.parameters import shown
-from ibpcl.verify.distributions.quadrature import integrated
 from ibpcl.verify.distributions.reading import group_of
-from ibpcl.verify.distributions.repair import exchanged, fits_of, searching
 from ibpcl.verify.distributions.report import ForwardReport, ForwardVerdict
-from ibpcl.verify.distributions.slips import Slip, agree, missing_term
 from ibpcl.verify.distributions.vocabulary import GRADIENTS, OF_CDF, OF_DENSITY, SIZE
 
 # Functions that follow from the distribution, in the order in which they can lead.
@@ -60,30 +52,10 @@ FOLLOWING = (
     "kl",
     "cross_entropy",
 )
-LEADS = (*OF_DENSITY, "cdf", "quantile", "sample")
+LEADS = (*OF_DENSITY, "cdf")
 # Functions that others need, which have no verdict of their own.
 HELPERS = ("integrand", "transform", "base", "log_joint", "log_likelihood", "log_prior")
 OF_MODEL = ("log_joint", "log_likelihood", "log_prior", "bound", "log_evidence")
-# Costs of one integral of a density, in expressions that take as long.
-COST = 350
-COST_OF_PANELS = 1_000
-COST_OF_GRIDS = 20_000
-MOST_FITS = 6  # repairs of a density that are compared with each other
-PROBES = np.linspace(0.03, 0.97, 41)  # levels at which densities are compared
-# Terms of the variable that a log density often lacks: a sentence, the kind, and the term.
-LOST_TERMS = (
-    ("it is the density of log x, so subtract log x", "of_another_variable", lambda x: -np.log(x)),
-    (
-        "it is the density of log(x / (1 - x)), so subtract log x and log(1 - x)",
-        "of_another_variable",
-        lambda x: -np.log(x) - np.log1p(-x),
-    ),
-    (
-        "the term - log k! is missing, - gammaln(k + 1)",
-        "missing_term",
-        lambda k: -_log_factorial(k),
-    ),
-)
 
 
 def check_distribution(
@@ -197,35 +169,6 @@ def check_group(group):
     except CallError as error:
         item = ForwardVerdict(group.title, "undecided", str(error), "undecided")
         return ForwardReport(group.title, [item])
-
-
-class Judgement(NamedTuple):
-    """A leading function with the outcomes of all functions that follow.
-
-    Attributes
-    ----------
-    lead : ibpcl.verify.distributions.leads.Lead
-        The leading function and its distribution.
-    outcomes : dict of Part to Outcome
-        By function.
-    """
-
-    lead: Lead
-    outcomes: dict
-
-    def having(self, verdict):
-        """Return the functions with a verdict.
-
-        Parameters
-        ----------
-        verdict : {"ok", "wrong", "undecided"}
-            The verdict.
-
-        Returns
-        -------
-        parts : list of ibpcl.verify.distributions.reading.Part
-        """
-        return [part for part, each in self.outcomes.items() if each.verdict.verdict == verdict]
 
 
 class _Check:
@@ -402,7 +345,7 @@ class _Check:
             if first is best:
                 return self._follow_right(first)
         else:
-            mended = self._tried(first.lead.model.lead, lambda: _mended(first))
+            mended = self._tried(first.lead.model.lead, lambda: mended_by(first))
             slip, known = (None, None) if isinstance(mended, Outcome) else mended
             outcomes = first.outcomes if known is None else self._again(known, followers)
             count = sum(outcome.verdict.verdict == "ok" for outcome in outcomes.values())
@@ -500,7 +443,7 @@ class _Check:
         wrongs = judgement.having("wrong")
         rights = judgement.having("ok")
         if part.role in OF_DENSITY and len(wrongs) >= 2 and not rights:
-            mended = self._tried(part, lambda: _contradicted(judgement))
+            mended = self._tried(part, lambda: repaired(judgement))
             if not isinstance(mended, Outcome) and mended is not None:
                 fit, known = mended
                 words = f"it {lead.words} but contradicts everything else"
@@ -510,15 +453,15 @@ class _Check:
                 return known
         names = ", ".join(each.name for each in wrongs)
         is_even = len(wrongs) >= 2 and len(rights) + 1 <= len(wrongs)
-        if lead.words:
-            state = "undecided" if wrongs and (not rights or is_even) else lead.state
-            verdict = {"right": "ok"}.get(state, "undecided" if state == "open" else state)
-            words = lead.words
-            if verdict == "undecided" and wrongs:
-                words = f"it {words}, but {names} contradicts it, and no other function decides"
-            kind = {"ok": "ok", "undecided": "undecided"}.get(verdict, "not_increasing")
-            numbers = {"integral": [density.total for density in model.densities]}
-            self.items.append(verdict_on(part, verdict, words, kind, numbers))
+        numbers = {"integral": [density.total for density in model.densities]}
+        if lead.state == "open" or (wrongs and (not rights or is_even)):
+            words = f"it {lead.words}, but {names} contradicts it, and no other function decides"
+            outcome = undecided(part, words if wrongs else lead.words, numbers)
+        elif lead.state == "wrong":
+            outcome = wrong(part, lead.words, "not_increasing", numbers)
+        else:
+            outcome = passed(part, lead.words, numbers)
+        self.items.append(outcome.verdict)
         if is_even:
             self._contradiction(part, rights, wrongs, judgement)
             return model
@@ -547,10 +490,7 @@ class _Check:
 
         def check():
             pairs = [(q.at(values), p.at(values)) for values in model.sets]
-
-            def values_of(function=None, changed=None):
-                return model.numbers(part, function, changed or model.sets)
-
+            values_of = partial(model.numbers, part)
             found = divergences.between(q, part, model.sets, pairs, values_of)
             return found if isinstance(found, Outcome) else judged(part, found)
 
@@ -579,206 +519,4 @@ def _lead_of(models, part):
     """Return the distribution of a leading function."""
     if part.role in OF_DENSITY:
         return by_density(models, part)
-    return by_cdf(models[0], part) if part.role == "cdf" else by_levels(models[0], part)
-
-
-def _log_factorial(k):
-    from scipy.special import gammaln
-
-    return gammaln(k + 1)
-
-
-def _lost_term(model, part, candidate):
-    """Return a slip and the model if a density lacks a term of its variable; else None."""
-    for words, kind, term in LOST_TERMS:
-        densities = []
-        for density in model.densities:
-            if kind == "of_another_variable" and density.support.low < 0:
-                break
-
-            def log_density(x, given=density.log_density, term=term):
-                return given(x) + term(x)
-
-            densities.append(integrated(log_density, density.support, adapt=False))
-        if densities and len(densities) == len(model.sets) and all(d.is_one for d in densities):
-            return Slip(kind, words), model.having(densities=tuple(densities))
-    return None
-
-
-def _mended(judgement):
-    """Return the slip of a density whose integral is not 1, and the model after its repair.
-
-    Parameters
-    ----------
-    judgement : Judgement
-        With the density in the lead.
-
-    Returns
-    -------
-    slip : ibpcl.verify.distributions.slips.Slip or None
-        None without a name.
-    model : Model or None
-        The repaired density, if the repair is unique.
-    """
-    lead = judgement.lead
-    model = lead.model
-    part = model.lead
-    candidate = lead.candidate
-    if candidate is None:
-        return None, None
-    known = None if model.densities else _at_other_parameters(model, part)
-    if known is not None:
-        return known
-    known = bool(model.densities) and all(density.is_sharp for density in model.densities)
-    if known and model.dimension == 1:
-        lost = _lost_term(model, part, candidate)
-        if lost is not None:
-            return lost
-    totals = np.log([density.total for density in model.densities]) if known else None
-    constant = missing_term(totals, model.sets) if known else None
-    if constant is not None and not judgement.having("wrong"):
-        return _without_constant(model, constant), model
-    support = candidate.at(model.sets[0])
-    wider = [each for each in lead.plausible if _is_wider(each.at(model.sets[0]), support)]
-    tried = [candidate] if constant is not None else [*wider, candidate]
-    fits = next(
-        filter(None, (_density_fits(judgement, each, constant is not None) for each in tried)), ()
-    )
-    lacks = f"the log density is {constant.words}" if constant is not None else ""
-    if fits:
-        fit, mended = fits
-        slip = fit.slip
-        return slip._replace(words=f"{lacks}: {slip.words}" if lacks else slip.words), mended
-    if constant is not None:
-        return Slip("missing_term", f"{lacks}, a normalizing constant"), None
-    return None, None
-
-
-def _without_constant(model, constant):
-    """Return the slip of a density that is right up to a normalizing constant."""
-    words = f"the log density is {constant.words}, a normalizing constant"
-    part = model.lead
-    found = law_for(model, part).residual(model, part)
-
-    def is_right(function):
-        return agree(found.values(function), found.right, atol=EXACT)
-
-    fits = fits_of(part.function, found.values, is_right, likely=constant.kind)
-    if not fits:
-        return Slip("missing_term", words)
-    return fits[0].slip._replace(kind="missing_term", words=f"{words}: {fits[0].slip.words}")
-
-
-def _at_other_parameters(model, part):
-    """Return the slip of a density that is right at other parameters, and its model; or None."""
-    with searching():
-        for slip, changed in exchanged(model.sets):
-            found = by_density([model.having(sets=tuple(changed))], part)
-            if found.state == "right":
-                return slip, found.model.having(sets=model.sets, at=None)
-    return None
-
-
-def _is_wider(support, other):
-    return support != other and support.low <= other.low and support.high >= other.high
-
-
-def _density_fits(judgement, candidate, is_constant):
-    """Return the repair of a density that makes its integral 1, if it is unique, and its model."""
-    model = judgement.lead.model
-    groups = []
-    for fit, mended in _repairs(judgement, candidate, lambda mended: _uses_all(mended), MOST_FITS):
-        probes = (groups[0][1] if groups else mended).densities[0].points_at(PROBES)
-        values = mended.densities[0].log_density(probes)
-        if all(not np.allclose(values, other, 1e-6, 1e-9, True) for *_, other in groups):
-            groups.append((fit, mended, values))
-    if not groups:
-        return None
-    counts = [_agreeing(mended, judgement.outcomes) for _, mended, _ in groups]
-    before = len(judgement.having("ok"))
-    best = [group for group, count in zip(groups, counts, strict=True) if count == max(counts)]
-    if max(counts) < before:
-        return None
-    shifts = [group for group in best if model.densities and _is_shift(model, group[1])]
-    if len(best) == 1 and (not is_constant or max(counts) > before):
-        return best[0][:2]
-    return shifts[0][:2] if len(shifts) == 1 else None
-
-
-def _repairs(judgement, candidate, accepts, most=1):
-    """Return repairs of a density after which its integral is 1, each with its model.
-
-    Parameters
-    ----------
-    judgement : Judgement
-        With the density in the lead.
-    candidate : Candidate
-        The support.
-    accepts : callable
-        ``accepts(model)`` returns whether a repaired density is accepted.
-    most : int
-        Number of repairs.
-    """
-    model = judgement.lead.model
-    part = model.lead
-    rough = any(density.is_rough for density in model.densities)
-
-    def mended(function, sets=model.sets):
-        found = densities_of(model, part, candidate, rough, function, sets, 1.0)
-        return known_as(model.having(sets=sets), part, candidate, found, function)
-
-    def is_right(function):
-        first = mended(function, model.sets[:1])
-        if not first.densities[0].is_one:
-            return False
-        every = mended(function)
-        return all(density.is_one for density in every.densities) and accepts(every)
-
-    cost = COST_OF_GRIDS if model.dimension > 1 else COST_OF_PANELS if rough else COST
-    found = fits_of(
-        part.function, lambda function: mended(function, model.sets[:1]), is_right, most, cost
-    )
-    return [(fit, mended(fit.function)) for fit in found]
-
-
-def _agreeing(model, parts):
-    """Return how many functions agree with a model."""
-    count = 0
-    for part in parts:
-        try:
-            count += judge(law_for(model, part), model, part).verdict.verdict == "ok"
-        except (CallError, ValueError, KeyError):
-            continue
-    return count
-
-
-def _is_shift(model, mended):
-    """Return whether a repaired density differs from the user's by a constant only."""
-    probes = model.densities[0].points_at(PROBES)
-    gap = mended.densities[0].log_density(probes) - model.densities[0].log_density(probes)
-    gap = gap[np.isfinite(gap)]
-    return len(gap) > 0 and bool(np.ptp(gap) < 1e-7)
-
-
-def _uses_all(model):
-    """Return whether a repaired density depends on each of its parameters."""
-    if len(model.sets) < 2:
-        return True
-    density = model.densities[0]
-    probes = density.points_at(PROBES)
-    for name in model.parameters:
-        if np.ndim(model.sets[0].get(name, 0.0)) or name not in model.lead.names:
-            continue
-        changed = model.at({**model.sets[0], name: model.sets[1][name]}).log_density(probes)
-        if np.allclose(density.log_density(probes), changed, 1e-6, 1e-9, True):
-            return False
-    return True
-
-
-def _contradicted(judgement):
-    """Return the repair of a density that makes all other functions right, and its model."""
-
-    def accepts(model):
-        return _agreeing(model, judgement.outcomes) == len(judgement.outcomes)
-
-    return next(iter(_repairs(judgement, judgement.lead.candidate, accepts)), None)
+    return by_cdf(models[0], part)

@@ -2,6 +2,7 @@
 
 import inspect
 import re
+from functools import partial
 
 import numpy as np
 
@@ -142,46 +143,43 @@ def compared(model, part):
         raise CallError("without a density it cannot be compared: give log_density")
     if part.owner is not None and len(part.names) == 1 and part.names[0] in ANOTHER:
         return _of_objects(model, part)
-    if part.owner is not None and not part.names:
-        first = {name: name for name in model.parameters}
-        second = {}
-    else:
+    first = {name: name for name in model.parameters}
+    second = {}
+    if part.owner is None or part.names:
         first, second = sides_of(part.names, model.parameters)
-    names = [*first.values(), *second.values()]
-    like = {name: parameter for side in (first, second) for parameter, name in side.items()}
-    shapes = {name: "vector" for name in names if np.ndim(model.sets[0].get(like[name], 0))}
-    if set(names) <= set(model.sets[0]):
-        sets = model.sets
-    elif shapes and model.is_given:
-        missing = [name for name in names if name not in model.sets[0]]
-        raise CallError(f"its parameters are arrays: give `{missing[0]}` in parameters")
-    elif shapes:
-        pairs = zip(model.sets, [*model.sets[1:], model.sets[0]], strict=True)
-        sets = tuple(
-            {
-                **{name: one[parameter] for parameter, name in first.items()},
-                **{name: two[parameter] for parameter, name in second.items()},
-            }
-            for one, two in pairs
-        )
-    else:
-        sets = sets_of.draw(names, like=like)
+    sets = _sets_of(model, first, second)
     pairs = []
     for values in sets:
         at_first = {parameter: values[name] for parameter, name in first.items()}
         at_second = {parameter: values[name] for parameter, name in second.items()}
         other = at_second or standard(model.parameters)
         pairs.append((model.at({**values, **at_first}), model.at({**values, **other})))
-
-    def values_of(function=None, changed=None):
-        found = []
-        for values in changed or sets:
-            called = model.callable_of(part, values, function)
-            found.append(number(called, **{name: values[name] for name in part.names}))
-        return np.array(found)
-
     is_open = not second or _is_open(part, list(second.values()))
-    return between(model, part, sets, pairs, values_of, is_open)
+    return between(model, part, sets, pairs, partial(model.numbers, part), is_open)
+
+
+def _sets_of(model, first, second):
+    """Return sets with the arguments of a divergence: two sets of the model make one."""
+    names = [*first.values(), *second.values()]
+    missing = [name for name in names if name not in model.sets[0]]
+    if not missing:
+        return model.sets
+    if model.is_given and any(map(np.ndim, model.sets[0].values())):
+        raise CallError(f"its parameters are arrays: give `{missing[0]}` in parameters")
+    # given values may be the same in both distributions, which hides mistakes
+    sets = sets_of.draw(model.parameters) if model.is_given else model.sets
+    return tuple(
+        {
+            **one,
+            **{name: one[parameter] for parameter, name in first.items()},
+            **{name: two[parameter] for parameter, name in second.items()},
+        }
+        for one, two in zip(sets, _rotated(sets), strict=True)
+    )
+
+
+def _rotated(sets):
+    return [*sets[1:], sets[0]]
 
 
 def _is_open(part, second):
@@ -197,20 +195,19 @@ def _is_open(part, second):
 
 def _of_objects(model, part):
     """Compare a method that takes another object of its class."""
-    others = [*model.sets[1:], model.sets[0]]
+    (name,) = part.names
+    others = _rotated(model.sets)
     pairs = [(model.at(a), model.at(b)) for a, b in zip(model.sets, others, strict=True)]
+    sets = tuple({**a, name: b} for a, b in zip(model.sets, others, strict=True))
 
-    def values_of(function=None, changed=None):
+    def values_of(function, chosen):
         found = []
-        sets = list(changed or model.sets)
-        # of the first set alone, the other object is the same as before
-        rotated = [*sets[1:], sets[0]] if len(sets) == len(others) else others
-        for values, other in zip(sets, rotated, strict=False):
+        for values in chosen:
             called = model.callable_of(part, values, function)
-            found.append(number(called, model.made(part, other)))
+            found.append(number(called, model.made(part, values[name])))
         return np.array(found)
 
-    return between(model, part, model.sets, pairs, values_of, False)
+    return between(model, part, sets, pairs, values_of)
 
 
 def between(model, part, sets, pairs, values_of, is_open=False):
@@ -227,7 +224,8 @@ def between(model, part, sets, pairs, values_of, is_open=False):
     pairs : list of (Density, Density)
         Both densities at each set.
     values_of : callable
-        Values of the function, as in :class:`ibpcl.verify.distributions.comparing.Comparison`.
+        ``values_of(function, sets)`` returns the values of a changed version, or of the function
+        itself for None.
     is_open : bool
         Whether the other order of the two densities is right as well.
 
@@ -236,16 +234,16 @@ def between(model, part, sets, pairs, values_of, is_open=False):
     comparison : ibpcl.verify.distributions.comparing.Comparison
         With the usual slips as other quantities.
     """
-    forward = np.array([kl(q, p) for q, p in pairs])
-    there = np.isfinite(forward[:, 0])
-    if not np.any(there):
+    found = [(values, *pair, *kl(*pair)) for values, pair in zip(sets, pairs, strict=True)]
+    found = [row for row in found if np.isfinite(row[3])]
+    if not found:
         words = "the divergence is infinite, or its integral does not converge, at these parameters"
         return undecided(part, words)
-    pairs = [pair for pair, keep in zip(pairs, there, strict=True) if keep]
-    sets = tuple(values for values, keep in zip(sets, there, strict=True) if keep)
-    right, error = forward[there].T
+    sets, first, second, right, error = zip(*found, strict=True)
+    pairs = list(zip(first, second, strict=True))
+    right = np.array(right)
     backward = np.array([kl(p, q)[0] for q, p in pairs])
-    entropies = np.array([entropy(q)[0] for q, _ in pairs])
+    entropies = np.array([entropy(q)[0] for q in first])
     others = {
         Slip("reversed_divergence", "the reversed divergence, KL[p || q]"): backward,
         Slip("reversed_divergence", "minus the reversed divergence"): -backward,
@@ -260,8 +258,8 @@ def between(model, part, sets, pairs, values_of, is_open=False):
         others = {Slip("other_quantity", "the divergence, without the entropy of q"): right}
         right = right + entropies
         either = {}
-    is_rough = model.is_rough or any(q.nodes.axes > 1 or q.is_rough for q, _ in pairs)
-    error = error + (LOOSE * (1 + np.abs(right)) if is_rough else 0.0)
+    is_rough = model.is_rough or any(q.nodes.axes > 1 or q.is_rough for q in first)
+    error = np.array(error) + (LOOSE * (1 + np.abs(right)) if is_rough else 0.0)
 
     def at_sets(function=None, changed=None):
         return values_of(function, changed or sets)

@@ -1,4 +1,4 @@
-"""The distribution that a function determines: a density, a cdf, a quantile function, a sampler.
+"""The distribution that a function determines: a density, or a distribution function.
 
 A density is integrated over its support.  A support that is not given is guessed as the one over
 which the integral is 1.
@@ -12,11 +12,10 @@ from ibpcl.verify.derivative.differences import richardson
 from ibpcl.verify.distributions import parameters as sets_of
 from ibpcl.verify.distributions.calls import CallError, quiet, real
 from ibpcl.verify.distributions.model import FEW_SETS, MOST_DIMENSIONS, Model
-from ibpcl.verify.distributions.noise import DRAWS, LEVELS, called, draws_of, noise_of, quantile_of
+from ibpcl.verify.distributions.noise import draws_of, noise_of
 from ibpcl.verify.distributions.quadrature import (
     DIFFERENCES,
     integrated,
-    integrated_quantile,
 )
 from ibpcl.verify.distributions.supports import Candidate, beyond, candidates, inside
 
@@ -537,67 +536,3 @@ def _ends(model, part, values, support):
         return np.array([found[0] if found[0] > 0 else 0.0, found[2]])
     gap = 1e-12 * (1 + np.abs([low, high]))
     return model.values_at(part, np.array([low + gap[0], 0.5, high - gap[1]]), values)[[0, 2]]
-
-
-def by_levels(model, part):
-    """Return the distribution of a quantile function, or of a sampler with one noise variable.
-
-    Parameters
-    ----------
-    model : ibpcl.verify.distributions.model.Model
-        Without densities.
-    part : ibpcl.verify.distributions.reading.Part
-        The quantile function or the sampler.
-
-    Returns
-    -------
-    lead : Lead
-        Without densities if it does not increase or decrease with its level.
-    """
-    densities = []
-    for values in model.sets:
-        density = _of_levels(model, part, values)
-        if density is None:
-            return Lead(model.having(lead=part), "open")
-        densities.append(density)
-    known = model.having(
-        lead=part, densities=tuple(densities), at=lambda values: _of_levels(model, part, values)
-    )
-    known = known.having(is_discrete=densities[0].support.discrete)
-    return Lead(known, "right", notes=(f"without a density, {part.name} was taken as right",))
-
-
-def _of_levels(model, part, values):
-    """Return the distribution of a function of one level; None if it is not monotone."""
-    if part.takes_value:
-        kinds = {part.variable: "uniform"}
-        options = model.options(part, values)
-        quantile = model.callable_of(part, values)
-
-        def sampler(**noise):
-            return quantile(noise[part.variable], **options)
-    else:
-        noise = noise_of(part, model.parameters)
-        if not noise.is_integrable:
-            return None
-        kinds = noise.kinds
-        sampler = model.of_noise(part, values)
-    rng = np.random.default_rng(0)
-    noise = {name: quantile_of(kind, rng.uniform(size=DRAWS)) for name, kind in kinds.items()}
-    tested = called(sampler, noise)
-    if tested.ndim > 1 or not np.all(np.isfinite(tested)):
-        return None
-    if len(kinds) > 1 or np.all(tested == np.round(tested)):
-        return None
-    name, kind = next(iter(kinds.items()))
-
-    def of_level(levels):
-        flat = quantile_of(kind, np.ravel(levels))
-        return called(sampler, {name: flat}).reshape(np.shape(levels))
-
-    steps = np.diff(of_level(LEVELS))
-    if np.all(steps > 0):
-        return integrated_quantile(of_level)
-    if np.all(steps < 0):
-        return integrated_quantile(lambda levels: of_level(1 - np.asarray(levels)))
-    return None

@@ -34,19 +34,15 @@ def domain(name):
     return vocabulary.domain(name) or "real"
 
 
-def draw(names, ordered=True, instead=None, like=None, shapes=None):
+def draw(names, instead=None, shapes=None):
     """Draw several sets of parameters from their usual domains.
 
     Parameters
     ----------
     names : sequence of str
         Names of the parameters.
-    ordered : bool
-        Whether pairs such as low and high are put in order.
     instead : dict of str to str, optional
         Domains that replace others, such as ``{"real": "positive"}``.
-    like : dict of str to str, optional
-        Names whose domains some of ``names`` share, such as ``{"m1": "mu"}``.
     shapes : dict of str to str, optional
         Kinds of the parameters that are arrays, as :func:`arrays_among` returns them.
 
@@ -62,14 +58,12 @@ def draw(names, ordered=True, instead=None, like=None, shapes=None):
     for _ in range(DRAWS):
         values = {}
         for name in names:
-            kind = domain((like or {}).get(name, name))
-            kind = (instead or {}).get(kind, kind)
+            kind = (instead or {}).get(domain(name), domain(name))
             if name in shapes:
                 values[name] = _array(rng, shapes[name], kind, size)
             else:
                 values[name] = _number(rng, kind)
-        if ordered:
-            _put_in_order(values)
+        _put_in_order(values)
         found.append(values)
     return tuple(found)
 

@@ -13,8 +13,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ibpcl.verify.derivative.differences import richardson
-
 REACH = 3.6  # of the transformed variable, which maps to 1e-25 or 1e12 of the scale
 WIDE = 4.4  # the same for heavy tails and for poles: 1e-28 to 1e28 of the scale
 WIDE_STEPS = 300
@@ -38,9 +36,6 @@ ROUGH = 1.0
 FAR_OFF = 20.0  # errors by which an integral clearly differs from another value
 # Largest step, relative to the width of a point, and one tableau of three differences.
 DIFFERENCES = {"h": 1e-3, "levels": 3, "restarts": 1, "noise": 0.0}
-QUANTILE_STEPS = 120  # of the levels of a quantile function, on either side of the middle
-ODDS = 36.0  # largest log-odds of a level
-BISECTIONS = 60
 TRUSTED = 1e-6  # relative error of an expectation that counts as converged
 # The same in several dimensions: half of an axis is coarse, and the error about the square of this.
 TRUSTED_ON_GRIDS = 0.02
@@ -716,65 +711,6 @@ def integrated(log_density, support, dimension=1, adapt=True, hints=(), target=N
         with np.errstate(all="ignore"):
             total, _ = nodes.integral(np.exp(log_p))
     return Density(log_density, support, nodes, log_p, raw, total, error, center, scale)
-
-
-def integrated_quantile(quantile):
-    """Return the distribution of a quantile function.
-
-    Parameters
-    ----------
-    quantile : callable
-        Maps levels (M,) to values (M,), which increase.
-
-    Returns
-    -------
-    density : Density
-        Its value at the quantile of a level is one over the slope there.
-    """
-
-    def slope(levels):
-        width = levels * (1 - levels)
-        with np.errstate(all="ignore"):
-            return richardson(quantile, levels, width, **DIFFERENCES).value / width
-
-    def cdf(x):
-        """Return the largest level whose quantile is not above x, by bisection of the log-odds."""
-        x = np.asarray(x, float)
-        low = np.full(x.shape, -ODDS)
-        high = np.full(x.shape, ODDS)
-        for _ in range(BISECTIONS):
-            middle = (low + high) / 2
-            with np.errstate(all="ignore"):
-                below = quantile(1 / (1 + np.exp(-middle))) <= x
-            low = np.where(below, middle, low)
-            high = np.where(below, high, middle)
-        return 1 / (1 + np.exp(-(low + high) / 2))
-
-    def log_density(x):
-        with np.errstate(all="ignore"):
-            return -np.log(slope(cdf(x)))
-
-    levels, shares, half = interval(Support(0.0, 1.0), 0.0, 1.0, QUANTILE_STEPS)
-    with np.errstate(all="ignore"):
-        x = quantile(levels)
-        slopes = slope(levels)
-        log_p = -np.log(slopes)
-        ends = quantile(np.array([0.0, 1.0]))
-    good = np.isfinite(x) & np.isfinite(log_p)
-    low, high = (e if np.isfinite(e) else s * np.inf for e, s in zip(ends, (-1, 1), strict=True))
-    middle, width = np.interp((0.5, 0.84), levels[good], x[good])
-    return Density(
-        log_density,
-        Support(float(low), float(high)),
-        Nodes(x[good], (shares * slopes)[good], half[good]),
-        log_p[good],
-        log_p[good],
-        1.0,
-        float(np.sum(shares[~good])),
-        float(middle),
-        float(width - middle),
-        cdf,
-    )
 
 
 def _has_ends(nodes, log_p):

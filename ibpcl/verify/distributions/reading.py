@@ -133,11 +133,7 @@ class Group:
         posterior = {"log_joint", "log_likelihood", "log_prior"} & set(parts)
         if posterior and not {"bound", "log_evidence", "log_q"} & set(parts):
             return False  # a posterior density is usually not normalized
-        found = [needed for needed in vocabulary.NEEDED if needed <= set(parts)]
-        alone = {"sample", "mean"} <= set(parts) and "cdf" not in parts
-        if alone and not set(parts["mean"].names) <= set(parts["sample"].names):
-            found = [needed for needed in found if "sample" not in needed]
-        return bool(found)
+        return any(needed <= set(parts) for needed in vocabulary.NEEDED)
 
 
 def arguments_of(function, takes_noise=False):

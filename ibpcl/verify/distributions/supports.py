@@ -130,41 +130,33 @@ def _named(model, part):
 
 def _of_parameters(model):
     """Return supports that depend on parameters: intervals, and sets of integers."""
-    lines = []
-    counts = []
-    values = model.sets[0]
-    names = [name for name in model.parameters if np.ndim(values.get(name, 0)) == 0]
-
-    def add(low, high, integers=False):
-        lines.append(Candidate(lambda v: Support(low(v), high(v)), True))
-        if integers:
-            counts.append(Candidate(lambda v: Support(low(v), high(v), True), True))
-
-    for low, high in ORDERED:
-        if low in names and high in names:
-            add(lambda v, a=low: v[a], lambda v, b=high: v[b], True)
+    names = [name for name in model.parameters if np.ndim(model.sets[0].get(name, 0)) == 0]
+    lines = [ends for ends in ORDERED if set(ends) <= set(names)]
+    counts = list(lines)
     for name in names:
         kind = sets_of.domain(name)
+        unknown = not domain(name) and all(values[name] > 0 for values in model.sets)
         if kind == "count":
-            for first in (0, 1):
-                counts.append(Candidate(lambda v, a=name, i=first: Support(i, v[a], True), True))
-        elif kind in ("positive", "real"):
-            if name in (*ENDS, *LOCATIONS[:2]):
-                add(lambda v, a=name: v[a], lambda v: INF)
-            positive = all(values[name] > 0 for values in model.sets)
-            if kind == "positive" or (not domain(name) and positive):
-                add(lambda v: 0, lambda v, a=name: v[a])
-                add(lambda v, a=name: -v[a], lambda v, a=name: v[a])
-    for a in LOCATIONS:
-        for b in SCALES:
-            if a in names and b in names:
-                add(lambda v, a=a: v[a], lambda v, a=a, b=b: v[a] + v[b])
-                for times in (1, np.pi):
-                    add(
-                        lambda v, a=a, b=b, t=times: v[a] - t * v[b],
-                        lambda v, a=a, b=b, t=times: v[a] + t * v[b],
-                    )
-    return lines, counts
+            counts += [("0", name), ("1", name)]
+        if kind in ("positive", "real") and name in (*ENDS, *LOCATIONS[:2]):
+            lines.append((name, "inf"))
+        if kind == "positive" or unknown:
+            lines += [("0", name), (f"-{name}", name)]
+    for a, b in product(LOCATIONS, SCALES):
+        if a in names and b in names:
+            lines.append((a, f"{a} + {b}"))
+            lines += [(f"{a} - {times} * {b}", f"{a} + {times} * {b}") for times in (1, np.pi)]
+    return [_between(*ends) for ends in lines], [_between(*ends, True) for ends in counts]
+
+
+def _between(low, high, discrete=False):
+    """Return the support between two formulas of the parameters, such as "mu - s" and "mu + s"."""
+
+    def at(values):
+        known = {"inf": INF, **values}
+        return Support(eval(low, {}, known), eval(high, {}, known), discrete)
+
+    return Candidate(at, True)
 
 
 def _given(model, given, only_integers):
