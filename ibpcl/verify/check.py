@@ -151,9 +151,21 @@ def check(
 
 
 def _read(pair, options):
-    """Return the report on a pair in all its readings."""
+    """Return the report on a pair in all its readings.
+
+    If the inputs were guessed and the gradient is wrong, it may be right for the inputs that its
+    author had in mind, such as a symmetric matrix.  Then the verdict is undecided.
+    """
     cases = [_case(each, options) for each in (pair, *pair.alternatives)]
-    return agreed(cases) if len(cases) > 1 else cases[0].report
+    report = agreed(cases) if len(cases) > 1 else cases[0].report
+    for other in pair.special if report.verdict == "wrong" else ():
+        elsewhere = _read(other, options)
+        if elsewhere.ok:
+            declare = "provide the inputs that you mean by check_inputs() or --shape"
+            return agreed(
+                [Case(pair.guessed, declare, report), Case(other.guessed, declare, elsewhere)]
+            )
+    return report
 
 
 def _case(pair, options):

@@ -4,8 +4,6 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
 
-import numpy as np
-
 from ibpcl.verify.adapters import leaves
 from ibpcl.verify.adapters.reading import Leaf
 from ibpcl.verify.adapters.refusals import FormError
@@ -28,9 +26,6 @@ class Code(NamedTuple):
     output : bool or None
         Whether the gradient function takes the output of the forward (True) or its input (False),
         if the names of its parameters leave both.
-    ordered : bool
-        Whether gradients in a tuple are known to be in the order of the inputs, as the standard
-        form demands.  In a user's file, their names may say that they are not.
     beside : callable or None
         For a Hessian-vector product, the gradient function whose derivative the product is.
     """
@@ -40,7 +35,6 @@ class Code(NamedTuple):
     inputs: object = None
     names: object = None
     output: bool | None = None
-    ordered: bool = True
     beside: object = None
 
     def named(self, parameters):
@@ -128,27 +122,6 @@ class Arguments:
             *(value for name, value in made.items() if name not in self.keywords),
             **{name: value for name, value in made.items() if name in self.keywords},
         )
-
-
-def copies(given):
-    """Return copies of arguments, so that a call cannot change them.
-
-    Parameters
-    ----------
-    given : dict of str to object
-        The arguments by name.
-
-    Returns
-    -------
-    dict of str to object
-        Copies of arrays and collections; other values stay.
-    """
-    return {
-        name: leaves.duplicate(value)
-        if leaves.is_container(value) or isinstance(value, np.ndarray)
-        else value
-        for name, value in given.items()
-    }
 
 
 def named(inputs, parameters, names=None):

@@ -194,10 +194,7 @@ def build(routine):
     modes = meaning.modes_of(main, matched, routine.takes_cotangent, routine.is_loss)
     if routine.is_averaged:
         modes = sorted(modes, key="mean".__ne__)
-    made = _of_modes(routine, modes, found)
-    result = getattr(returned, "returned", returned)
-    shapes = reading.shapes_by_input(result, routine.returned_names, routine.inputs)
-    return replace(made, shapes=shapes)
+    return _of_modes(routine, modes, found)
 
 
 def evaluated(call, title, usage):

@@ -8,7 +8,7 @@ import ast
 import inspect
 
 from ibpcl.verify.adapters import leaves, reading
-from ibpcl.verify.adapters.arguments import Arguments, copies
+from ibpcl.verify.adapters.arguments import Arguments
 from ibpcl.verify.adapters.build import Routine, build
 from ibpcl.verify.adapters.signatures import parameters_of, returned_names, tree_of
 
@@ -37,7 +37,7 @@ def recognise(code):
     given, keywords = code.named(parameters_of(f))
     arguments = Arguments(given, tuple(keywords))
     try:
-        result = arguments.passed_to(f, copies(given))
+        result = arguments.passed_to(f, leaves.duplicate(given))
     except (Exception, SystemExit):  # the adapter of a loss raises an error with a message
         return None
     if not is_closure(result):

@@ -1,7 +1,5 @@
 """Construction of an object from a class, with given arguments or at most three guessed numbers."""
 
-import contextlib
-import functools
 import inspect
 import itertools
 import re
@@ -21,18 +19,6 @@ MOST = 3  # guessed arguments; more are asked for
 # Arguments that are arrays of a layer, as `plain`.
 ARRAYS = re.compile(r"w[a-z]{0,2}\d?|weights?\d?|b[a-z]{0,2}\d?|bias(es)?|g|gamma|beta|gain|theta")
 UNITS = 5  # outputs of a guessed layer
-# Words in the names of an activation and of its derivative.
-CALLED = frozenset({"activation", "act", "nonlinearity"})
-DERIVED = frozenset({"prime", "deriv", "derivative"})
-# Methods that create the parameters of a layer, or take the shape of its input.
-SET_UP = re.compile(
-    r"_*(build|init|initiali[sz]e|set_?up)"
-    r"|_*(build|create|init|initiali[sz]e|make|reset|set_?up)_?(weights?|params?|parameters)"
-    r"|_*(build|compute|init|initiali[sz]e|set|set_?up)_?(in(put)?_)?(dims?|dimensions|shapes?)",
-    re.IGNORECASE,
-)
-# Attributes that others set before the first forward.
-SHAPES = re.compile(r"in(put)?_?(shape|dims?|size)", re.IGNORECASE)
 # Words in the names of the sides of a kernel or a window.
 SIDES = frozenset({"kernel", "pool", "filter", "window"})
 SIDE = 2
@@ -75,7 +61,7 @@ def constructed(kind, inputs):
         inputs = {name: value for name, value in inputs.items() if name not in given}
     missing = [name for name in required(kind) if name not in given]
     if not missing:
-        return _running(kind, given, inputs), inputs
+        return made(kind, given), inputs
     shape = np.shape(first_array(inputs))
     options = [values_for(kind, name, shape) for name in missing]
     if len(missing) > MOST or not all(options):
@@ -88,72 +74,13 @@ def constructed(kind, inputs):
     for values in itertools.product(*options):
         arguments = {**given, **dict(zip(missing, values, strict=True))}
         try:
-            return _running(kind, arguments, inputs), inputs
-        except FormError as error:
-            refused = refused or error
-    raise refused
-
-
-def _running(kind, arguments, inputs):
-    """Return an object whose forward runs, set up with the shape of the input if that is needed."""
-    holder = made(kind, arguments)
-    called = _called(kind, arguments)
-    try:
-        runs(holder, inputs, called)
-    except FormError:
-        shape = np.shape(first_array(inputs))
-        for given in (shape[1:], shape):
             holder = made(kind, arguments)
-            with contextlib.suppress(FormError):
-                _set_up(holder, given)
-                runs(holder, inputs, called)
-                return holder
-        raise
-    return holder
-
-
-def _set_up(holder, shape):
-    """Call the methods in which a layer creates its parameters; it may lack the input's shape."""
-    for name, value in leaves.children(holder):
-        if value is None and SHAPES.fullmatch(name):
-            setattr(holder, name, shape[-1] if name.endswith("size") else shape)
-    for name in set_up_methods(type(holder)):
-        given = [shape] * len(method_parameters(type(holder), name).required)
-        try:
-            repeated(functools.partial(getattr(holder, name), *given))
-        except Exception as error:  # code under check may raise anything
-            raise FormError(raised(error, name)) from error
-
-
-def set_up_methods(kind):
-    """Return the names of the methods in which a layer creates its parameters.
-
-    Parameters
-    ----------
-    kind : type
-        The class of the layer.
-
-    Returns
-    -------
-    list of str
-        Methods without arguments, or with one: the shape of the input.
-
-    Examples
-    --------
-    >>> class Layer:
-    ...     def build(self, input_shape): ...
-    ...     def reset(self): ...
-    >>> set_up_methods(Layer)
-    ['build']
-    """
-    names = dict.fromkeys(name for base in reversed(kind.__mro__) for name in vars(base))
-    return [
-        name
-        for name in names
-        if SET_UP.fullmatch(name)
-        and inspect.isfunction(getattr(kind, name))
-        and len(method_parameters(kind, name).required) < 2
-    ]
+            _run(holder, inputs, _called(kind, arguments))
+        except FormError as error:  # other sizes may fit
+            refused = refused or error
+        else:
+            return holder, inputs
+    raise refused
 
 
 def required(kind):
@@ -195,10 +122,6 @@ def arrays(kind, given):
     ]
 
 
-def _tanh_prime(x):
-    return 1 - np.tanh(x) ** 2
-
-
 def values_for(kind, name, shape):
     """Return values for an argument of a constructor, the likeliest first.
 
@@ -214,21 +137,13 @@ def values_for(kind, name, shape):
     Returns
     -------
     list
-        Sizes, fractions, a shape, or tanh for an activation and its derivative; empty for any other
-        argument.
+        Sizes, or a usual number; empty for any other argument.
     """
     annotation = getattr(kind.__init__, "__annotations__", {}).get(name)
     parts = words.tokens(name)
+    usual = NUMBERS.get(words.plain(name))
     if not SIDES.isdisjoint(parts) and not {"num", "n", "number"}.intersection(parts):
         return [SIDE, (SIDE, SIDE)]
-    shapes = []
-    if ("shape" in parts or "dims" in parts) and annotation not in (int, "int"):
-        shapes = [tuple(shape[1:]), tuple(shape)]
-    if not DERIVED.isdisjoint(parts):
-        return [_tanh_prime]
-    if not CALLED.isdisjoint(parts) and annotation not in (str, "str"):
-        return [np.tanh]
-    usual = NUMBERS.get(words.plain(name))
     if isinstance(usual, (int, float)) and not words.is_vector(name):
         return [usual]
     if annotation in (float, "float") or words.is_fraction(name) or words.is_rate(name):
@@ -236,37 +151,23 @@ def values_for(kind, name, shape):
     if annotation in (int, "int") or words.is_size(name):
         sizes = [shape[-1] if shape else UNITS, *shape[1:2], *shape[:1]]
         order = [UNITS, *sizes] if words.is_output_size(name) else [*sizes, UNITS]
-        return [*shapes, *dict.fromkeys(map(int, order))]
-    return shapes
+        return list(dict.fromkeys(map(int, order)))
+    return []
 
 
-def runs(holder, inputs, called):
-    """Call the forward method of a copy of an object once.
-
-    Parameters
-    ----------
-    holder : object
-        The object.
-    inputs : dict, sequence, ndarray or None
-        Inputs of the forward.
-    called : str
-        How the object was made, for the message.
-
-    Raises
-    ------
-    FormError
-        If the forward raises.
-    """
+def _run(holder, inputs, called):
+    """Call the forward method of a copy of an object, which was made with guessed arguments."""
     methods = methods_of(type(holder))
-    values = inputs if isinstance(inputs, (tuple, list)) else (inputs,)
+    if methods is None or inputs is None:
+        return
+    given = inputs if isinstance(inputs, (tuple, list)) else (inputs,)
     named = inputs if isinstance(inputs, dict) else {}
-    copy = leaves.duplicate(holder)
-    title = f"{called}.{methods.forward}" if methods else ""
+    forward = getattr(leaves.duplicate(holder), methods.forward)
     try:
         with np.errstate(all="ignore"):
-            if methods is not None and inputs is not None:
-                getattr(copy, methods.forward)(*(() if named else values), **named)
-    except (Exception, SystemExit) as error:  # other sizes may fit
+            forward(*(() if named else given), **named)
+    except (Exception, SystemExit) as error:  # code under check may raise anything
+        title = f"{called}.{methods.forward}"
         raise FormError(raised(error, title), to_make(type(holder), ["..."])) from error
 
 

@@ -10,13 +10,7 @@ from ibpcl.verify.adapters.expression import is_users, record_of
 from ibpcl.verify.adapters.function import flagged
 from ibpcl.verify.adapters.methods import free_methods, methods_of
 from ibpcl.verify.adapters.pairing import pairs_in
-from ibpcl.verify.adapters.signatures import (
-    method_parameters,
-    parameters_of,
-    returned_keys,
-    tree_of,
-)
-from ibpcl.verify.adapters.static import is_function
+from ibpcl.verify.adapters.signatures import parameters_of, returned_keys, tree_of
 from ibpcl.verify.adapters.target import Target
 
 
@@ -212,26 +206,3 @@ def find(targets, name):
         if name in target.aliases or wanted in map(words.plain, target.aliases):
             return target
     return None
-
-
-def takes_inputs(target):
-    """Return the parameters of the function or method that takes a target's inputs.
-
-    Parameters
-    ----------
-    target : Target
-        The target.
-
-    Returns
-    -------
-    Parameters
-        Without ``self`` or a context.
-    """
-    f = target.forward
-    kind = f if inspect.isclass(f) else type(f)
-    methods = None if inspect.isroutine(f) else methods_of(kind)
-    if methods or loss.method_of(kind) or inspect.isclass(f):
-        if is_function(kind):
-            return parameters_of(kind.forward, skip=1)
-        return method_parameters(kind, methods.forward if methods else loss.method_of(kind))
-    return parameters_of(f)

@@ -4,7 +4,6 @@ import inspect
 import re
 
 from ibpcl.verify.adapters import vocabulary as words
-from ibpcl.verify.adapters.signatures import parameters_of
 
 # Sizes for the usual symbols of dimensions; different ones where two are likely to be mixed up.
 SIZES = {
@@ -32,19 +31,20 @@ SIZES = {
     "q": 5,
     "hidden": 6,
 }
-LARGEST = 64  # sizes above this are slow to check
+# The same beside three other symbols, as in (N, C, H, W) and (F, C, HH, WW).
 IMAGE_SIZES = {"n": 2, "c": 3, "h": 4, "w": 4, "f": 2, "hh": 3, "ww": 3}
+LARGEST = 64  # sizes above this are slow to check
 
 
-def documented_shapes(function, holder=None):
-    """Return the shapes of arguments that a docstring gives.
+def documented_shapes(sources, names):
+    """Return the shapes of arguments that docstrings give.
 
     Parameters
     ----------
-    function : callable
-        The function.
-    holder : type, optional
-        Its class, whose docstring is read too.
+    sources : sequence of function or type
+        A function, its gradient function and its class, whose docstrings are read.
+    names : sequence of str
+        Names of the arguments.
 
     Returns
     -------
@@ -55,14 +55,12 @@ def documented_shapes(function, holder=None):
     --------
     >>> def affine(x, w):
     ...     '''Input: x (N, D); w: array of shape (D, M).'''
-    >>> documented_shapes(affine)
+    >>> documented_shapes([affine], ["x", "w"])
     {'x': (3, 4), 'w': (4, 5)}
     """
-    text = "\n".join(inspect.getdoc(one) or "" for one in (function, holder) if one is not None)
-    names = parameters_of(function).every
-    symbols = _global_sizes(function)
+    text = "\n".join(inspect.getdoc(source) or "" for source in sources)
+    symbols = _global_sizes(sources[0])
     shapes = {}
-    image = bool(re.search(r"\(\s*N\s*,\s*C\s*,\s*H\s*,\s*W\s*\)", text))
     for name in names:
         match = re.search(
             rf"(?<![\w]){re.escape(name)}\b\s*(?:\([\w. ]*(?:array|tensor)\w*\)\s*)?[:\-(]?"
@@ -70,9 +68,9 @@ def documented_shapes(function, holder=None):
             text,
             re.IGNORECASE,
         )
-        if match is None or is_documented_number(name, text) or _reaches_another(match, names):
+        if match is None or _reaches_another(match, names):
             continue
-        sizes = _sizes(match.group(1), symbols, image)
+        sizes = _sizes(match.group(1), symbols)
         if sizes is not None:
             shapes[name] = sizes
     return shapes
@@ -93,63 +91,17 @@ def _reaches_another(match, names):
     return any(re.match(rf"\W*(?:param\s+)?{re.escape(name)}\s*[:(]", after) for name in names)
 
 
-def is_documented_number(name, text):
-    """Return whether a docstring calls an argument a number, as in ``alpha : float``.
-
-    Parameters
-    ----------
-    name : str
-        Name of the argument.
-    text : str
-        The docstring.
-
-    Returns
-    -------
-    bool
-        True if the word after the name is "float", "scalar" or "number".
-
-    Examples
-    --------
-    >>> [is_documented_number(name, "beta: float, noise; x: array") for name in ("beta", "x")]
-    [True, False]
-    """
-    return bool(
-        re.search(
-            rf"(?<!\w){re.escape(name)}\s*(?::|-|\()\s*(?:a\s+|the\s+)?"
-            r"(?:positive\s+|real\s+)?(?:float|scalar|number)\b(?!\s*array)",
-            text,
-            re.IGNORECASE,
-        )
-    )
-
-
-def _sizes(text, symbols, image):
+def _sizes(text, symbols):
+    """Return the shape that a text in parentheses means; None if it means something else."""
     parts = [part.strip() for part in text.split(",") if part.strip()]
-    if any("..." in part for part in parts):
-        parts = [parts[0], "D"]
-    if (
-        not parts
-        or not all(re.fullmatch(r"[A-Za-z_]\w*|\d+", part) for part in parts)
-        or len(parts) > 5
-    ):
+    are_sizes = all(re.fullmatch(r"[A-Za-z_]\w*|\d+", part) for part in parts)
+    if not 0 < len(parts) < 6 or not are_sizes:
         return None
     if len(parts) == 1 and not re.fullmatch(r"[A-Z]\w?|\d+|n|m|k|d", parts[0]):
         return None
-    known = {**SIZES, **(IMAGE_SIZES if image else {})}
+    known = IMAGE_SIZES if len(parts) > 3 else SIZES
     sizes = []
     for part in parts:
-        first_of_image = len(parts) > 3 and not sizes
-        default = (
-            2
-            if first_of_image
-            else known.get(words.plain(part), _size_of(part, len(parts), len(symbols)))
-        )
-        sizes.append(int(part) if part.isdecimal() else symbols.setdefault(part, default))
+        usual = known.get(words.plain(part), 3 + len(symbols) % 4)
+        sizes.append(int(part) if part.isdecimal() else symbols.setdefault(part, usual))
     return tuple(sizes) if all(0 < size <= LARGEST for size in sizes) else None
-
-
-def _size_of(symbol, axes, known):
-    """Return a size for an unknown symbol: small for images, else different from its neighbours."""
-    if axes < 4:
-        return 3 + known % 4
-    return 3 if "ch" in symbol.lower() or symbol.lower().startswith("n_c") else 4

@@ -184,7 +184,7 @@ def sigmoid_prime(x):
 )
 
 
-def opened(f, f_vjp, inputs, wrt=None, names=None, output=None, ordered=True, beside=None):
+def opened(f, f_vjp, inputs, wrt=None, names=None, output=None):
     """Return code of any form as a pair, or None if it has the standard form.
 
     Parameters
@@ -203,11 +203,6 @@ def opened(f, f_vjp, inputs, wrt=None, names=None, output=None, ordered=True, be
     output : bool, optional
         Whether the gradient function takes the output of the forward (True) or its input (False),
         if the names of its parameters leave both.
-    ordered : bool
-        Whether gradients in a tuple are known to be in the order of the inputs, as the standard
-        form demands.  In a user's file, their names may say that they are not.
-    beside : callable, optional
-        For a Hessian-vector product, the gradient function whose derivative the product is.
 
     Returns
     -------
@@ -233,16 +228,39 @@ def opened(f, f_vjp, inputs, wrt=None, names=None, output=None, ordered=True, be
             f"f must be a function or an object with a forward, got {type(f).__name__}; "
             "a call that works: ibpcl.check(f, f_vjp, (x, w))"
         )
-    code = Code(f, f_vjp, inputs, names, output, ordered, beside)
+    code = Code(f, f_vjp, inputs, names, output)
+    is_pair = f_vjp is not None and product.kind_of(function.title_of(f_vjp)) is None
+    if is_pair and function.is_standard(code, wrt):
+        return None
+    return recognised(code, wrt)
+
+
+def recognised(code, wrt=None):
+    """Return code of any form as a pair.
+
+    Parameters
+    ----------
+    code : Code
+        The code with its inputs.
+    wrt : sequence of int or str, optional
+        The inputs to differentiate.  By default, all with a gradient.
+
+    Returns
+    -------
+    Pair
+        As the first form of :data:`FORMS` reads it.
+
+    Raises
+    ------
+    FormError
+        If no form fits, or the forward raises.
+    """
     for form in FORMS:
-        is_pair = form.recognise is function.recognise and f_vjp is not None
-        if is_pair and function.is_standard(code, wrt):
-            return None
         pair = form.recognise(code)
         if pair is not None:
             return _chosen(pair, wrt)
     raise FormError(
-        f"{function.title_of(f)} has no forward with a backward; a class needs methods "
+        f"{function.title_of(code.forward)} has no forward with a backward; a class needs methods "
         "out = layer.forward(x) and dx = layer.backward(dout), and is called as "
         "ibpcl.check(layer, x)"
     )

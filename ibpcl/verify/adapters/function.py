@@ -12,7 +12,7 @@ import numpy as np
 
 from ibpcl.verify.adapters import binding, leaves, reading
 from ibpcl.verify.adapters import vocabulary as words
-from ibpcl.verify.adapters.arguments import Arguments, copies
+from ibpcl.verify.adapters.arguments import Arguments
 from ibpcl.verify.adapters.build import (
     LOSS_WORDS,
     Routine,
@@ -118,7 +118,7 @@ def pair_of(f, g, given, keywords=(), output=None):
     arguments = Arguments(given, tuple(keywords))
     parameters = parameters_of(g)
     result = evaluated(
-        lambda: arguments.passed_to(f, copies(given)), title_of(f), usage(f, g, given)
+        lambda: arguments.passed_to(f, leaves.duplicate(given)), title_of(f), usage(f, g, given)
     )
     outputs = n_outputs(result, parameters)
     out, extras = split(result, outputs)
@@ -284,46 +284,45 @@ def is_standard(code, wrt):
     given, keywords = code.named(parameters_of(f))
     if any(leaves.is_container(value) for value in given.values()):
         return False
-    arguments = Arguments(given, tuple(keywords))
-    parameters = parameters_of(g)
-    if parameters.known and not (
-        len(parameters.required) == 2
-        or len(parameters.required) < 2 <= len(parameters.required) + len(parameters.optional)
-        or parameters.open_ended
-    ):
+    if len(parameters_of(g).every) < 2 and not parameters_of(g).open_ended:
         return False
+    arguments = Arguments(given, tuple(keywords))
     try:
-        result = arguments.passed_to(f, copies(given))
+        result = arguments.passed_to(f, leaves.duplicate(given))
     except (Exception, SystemExit):  # the adapter raises an error with a message
         return False
     if not isinstance(result, tuple) or len(result) != 2 or not _are_outputs(result[0]):
         return False
-    if not _takes_cache(f, g, parameters, list(given), code.ordered):
+    if not _takes_cache(f, g, list(given)):
         return False
     try:
         returned = g(cotangent(result[0], 0), result[1])
     except (Exception, SystemExit):  # the mistake is found, and named, when the pair is judged
         return wrt is not None or _runs_exchanged(g, *result)
-    return wrt is not None or _are_in_order(returned, g, arguments, code.ordered)
-
-
-def _are_in_order(returned, g, arguments, ordered):
-    """Return whether gradients are in the order of the floating-point inputs."""
     moved = [leaf for leaf in arguments.spread if reading.is_moved(leaf)]
-    in_order = returned if isinstance(returned, tuple) else (returned,)
-    if any(isinstance(one, np.ndarray) and one.dtype.kind in "OUSV" for one in in_order):
-        return True  # refused when the pair is judged
-    if any(isinstance(item, (dict, list, tuple)) or item is None for item in in_order):
-        return False
-    if len(moved) != len(in_order):
-        first = in_order[0]
-        stacked = len(in_order) == 1 < len(moved) and np.shape(first)[:1] == (len(moved),)
-        return ordered and stacked and isinstance(first, np.ndarray)
-    if ordered:
+    return wrt is not None or _are_gradients(returned, len(moved))
+
+
+def _are_outputs(out):
+    """Return whether a value is one or several floating-point outputs."""
+    parts = out if isinstance(out, (tuple, list)) else (out,)
+    return bool(parts) and all(leaves.is_array(part) for part in parts)
+
+
+def _takes_cache(f, g, inputs):
+    """Return whether a gradient function is called with the cotangent and the cache.
+
+    Exchanged arguments are a mistake, which is reported when the pair is judged.
+    """
+    parameters = parameters_of(g)
+    if len(parameters.required) != 2:
         return True
-    paths = reading.assigned(returned, returned_names(g), moved, arguments.spread).paths
-    places = [(n,) if isinstance(returned, tuple) else () for n in range(len(in_order))]
-    return list(paths.values()) == places
+    forward = binding.Forward(title_of(f), inputs, 1, 1, returned_names(f))
+    try:
+        [way, *others] = binding.readings_of(g, parameters, forward)
+    except FormError:
+        return False
+    return not others and sorted(map(str, way.call.positional)) == ["cache", "dout"]
 
 
 def _runs_exchanged(g, out, cache):
@@ -335,26 +334,13 @@ def _runs_exchanged(g, out, cache):
     return True
 
 
-def _are_outputs(out):
-    """Return whether a value is one or several floating-point outputs."""
-    parts = out if isinstance(out, (tuple, list)) else (out,)
-    return bool(parts) and all(leaves.is_array(part) for part in parts)
-
-
-def _takes_cache(f, g, parameters, inputs, ordered):
-    """Return whether a gradient function is called with the cotangent and the cache.
-
-    With ``ordered``, exchanged arguments are a mistake, which is reported when the pair is judged.
-    """
-    exchanged = [("cache", "dout")] if ordered else []
-    if not parameters.known or len(parameters.required) != 2:
-        return True
-    forward = binding.Forward(title_of(f), inputs, 1, 1, returned_names(f))
-    try:
-        [way, *others] = binding.readings_of(g, parameters, forward)
-    except FormError:
+def _are_gradients(returned, count):
+    """Return whether a result has one array for each of some inputs, or one stack of them."""
+    gradients = returned if isinstance(returned, tuple) else (returned,)
+    if any(isinstance(one, (dict, list, tuple)) or one is None for one in gradients):
         return False
-    return not others and way.call.positional in (("dout", "cache"), *exchanged)
+    is_stack = len(gradients) == 1 < count and np.shape(gradients[0])[:1] == (count,)
+    return len(gradients) == count or is_stack
 
 
 def flagged(function):

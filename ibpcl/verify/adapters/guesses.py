@@ -1,4 +1,4 @@
-"""Guessed inputs, from the names, docstrings, annotations and sources of functions."""
+"""Guessed inputs, from the names and docstrings of functions and from the arrays of objects."""
 
 import inspect
 import itertools
@@ -7,25 +7,19 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ibpcl.verify.adapters import layouts, switches
+from ibpcl.verify.adapters import construction, layouts, leaves, loss
 from ibpcl.verify.adapters import vocabulary as words
-from ibpcl.verify.adapters.documented import documented_shapes, is_documented_number
-from ibpcl.verify.adapters.signatures import parameters_of
+from ibpcl.verify.adapters.documented import documented_shapes
+from ibpcl.verify.adapters.methods import methods_of
+from ibpcl.verify.adapters.signatures import required_keywords
 
-# an argument that a docstring calls a probability
-PROBABLE = r"^\s*{}\b\s*(?::|-|\().*probabilit"
-LISTED = r"\b{}\b\s*:\s*(?::class:)?.{{0,30}}\blist of"  # an argument that a docstring calls a list
-INTEGER = r"\b{}\b\s*(:|--)\s*(int|integer)s?\b"
 # Words for losses whose labels are probabilities.
-ENTROPIES = frozenset(
-    {"softmax", "entropy", "crossentropy", "ce", "nll", "xent", "multinomial", "logistic"}
-)
+ENTROPIES = frozenset({"softmax", "entropy", "crossentropy", "ce", "nll", "multinomial"})
 # Names of weights that are a vector beside labels.
 COEFFICIENTS = frozenset({"w", "weights", "theta", "beta", "coef"})
 MOST = 200  # guesses
-# Shapes that are tried where the code asks for a number of axes.
-OF_AXES = {2: [(3, 4)], 3: [(2, 3, 4), (2, 4, 4)], 4: [(2, 3, 4, 4), (2, 4, 4, 3), (2, 6, 6, 3)]}
 FITTING = 8  # shapes that fit given arrays
+HELD = 4  # arrays of an object whose sizes may fit
 
 
 class Unknown(NamedTuple):
@@ -37,28 +31,24 @@ class Unknown(NamedTuple):
         Names of the parameters.
     context : str
         Words in the names of the function and its class.
-    documented : set of str
-        Parameters whose shape or kind a docstring gives.
     shapes : dict of str to tuple of int
         Documented shapes.
     probabilities : set of str
         Parameters that are probabilities.
-    fixed : dict of str to list
-        Candidates for numbers, strings, lists and integers.
-    parts : dict of str to list of str
-        Keys of parameters that are dicts of arrays.
     given : list of ndarray
-        Other inputs, whose sizes may fit.
+        Other arrays, whose sizes may fit.
     """
 
     names: list
     context: str
-    documented: set
     shapes: dict
     probabilities: set
-    fixed: dict
-    parts: dict
     given: list
+
+    @property
+    def documented(self):
+        """Parameters whose shape a docstring gives."""
+        return set(self.shapes)
 
     def guesses(self):
         """Yield guesses, the likeliest first, at most :data:`MOST` of them.
@@ -68,154 +58,91 @@ class Unknown(NamedTuple):
         dict of str to object
             A value for each parameter.
         """
-        yield from itertools.islice(self._all(), MOST)
+        of_layouts = layouts.fitting(self.names, self.context, self.shapes, self.probabilities)
+        every = itertools.chain(self._beside_given(), of_layouts)
+        for guess in itertools.islice(every, MOST):
+            yield labelled(guess, self.context)
 
-    def _all(self):
-        flat = [key for name in self.names for key in self.parts.get(name, [name])]
-        for chosen in itertools.product(*self.fixed.values()):
-            fixed = dict(zip(self.fixed, chosen, strict=True))
-            if self.given or self.shapes:
-                yield from self._beside_given(fixed)
-            known = (flat, self.context, self.shapes, self.probabilities, fixed)
-            for inputs in layouts.fitting(*known):
-                yield {
-                    name: {key: inputs[key] for key in self.parts[name]}
-                    if name in self.parts
-                    else inputs[name]
-                    for name in self.names
-                }
-
-    def _beside_given(self, fixed):
+    def _beside_given(self):
         """Yield guesses with the sizes of given or documented inputs, for one unknown array."""
-        free = [name for name in self.names if name not in fixed and name not in self.shapes]
-        if len(free) != 1 or words.is_label(free[0]) or free[0] in self.parts:
+        free = [name for name in self.names if name not in self.shapes]
+        every = [np.shape(value) for value in self.given] + list(self.shapes.values())
+        if not every or len(free) != 1 or words.is_label(free[0]):
             return
         rng = np.random.default_rng(0)
         drawn = {
-            name: layouts.drawn(self.shapes[name], rng, name in self.probabilities)
-            for name in self.names
-            if name in self.shapes and name not in fixed
+            name: layouts.drawn(shape, rng, name in self.probabilities)
+            for name, shape in self.shapes.items()
         }
-        every = [np.shape(value) for value in self.given] + list(self.shapes.values())
         sizes = list(dict.fromkeys(size for shape in every for size in shape[::-1]))
         vectors = [(size,) for size in sizes]
         rows = [pair for pair in itertools.product(sizes, repeat=2) if pair[0] != pair[1]]
         rows += [(3, size) for size in sizes] + [(size, 3) for size in sizes]
-        state = not {"state", "hidden", "hprev"}.isdisjoint(words.tokens(free[0]))
-        shapes = [(size, 1) for size in sizes] if state else []
-        shapes += vectors + rows if words.is_vector(free[0]) or state else rows + vectors
+        shapes = vectors + rows if words.is_vector(free[0]) else rows + vectors
         for shape in shapes[:FITTING]:
-            yield {**fixed, **drawn, free[0]: rng.normal(size=shape)}
+            yield {**drawn, free[0]: rng.normal(size=shape)}
 
 
-def unknown(function, skip=0, holder=None, given=(), beside=None):
-    """Return what is known of the required parameters of a function.
+def unknown(target, given=()):
+    """Return what is known of the inputs of a target that are not given.
 
     Parameters
     ----------
-    function : callable
-        The function.
-    skip : int
-        Number of leading parameters to leave out (``self``).
-    holder : type, optional
-        The class if the function is a method.
+    target : Target
+        The target.
     given : dict of str to object
-        Inputs that need no guess.
-    beside : callable, optional
-        The gradient function.  Its docstring is read too.
+        Inputs and arguments of a constructor that need no guess.
 
     Returns
     -------
     Unknown
-        The parameters without those given.
+        The other required parameters, and the arrays that a constructor takes.
     """
-    parameters = parameters_of(function, skip)
+    kind = target.kind
+    function = target.forward if kind is None else getattr(kind, target.method)
+    gradient = target.gradient
+    if kind is not None and (methods := methods_of(kind)):
+        gradient = getattr(kind, methods.backward)
+    sources = [one for one in (function, gradient, kind) if one is not None]
+    parameters = target.parameters
     labels = [name for name in parameters.optional if words.is_label(name)]
     every = [*parameters.required, *labels, *required_keywords(function)]
-    names = [name for name in every if name not in given]
-    sources = [one for one in (function, beside, holder) if one is not None]
-    text = "\n".join(inspect.getdoc(one) or "" for one in sources)
-    shapes = {} if beside is None else documented_shapes(beside)
-    shapes = {name: shape for name, shape in shapes.items() if name in parameters.every}
-    shapes = {**shapes, **documented_shapes(function, holder)}
-    annotations = getattr(function, "__annotations__", {})
     of_loss = any(map(words.may_be_label, every))
     context = words.tokens("_".join(getattr(one, "__name__", "") for one in sources))
     if of_loss and COEFFICIENTS.intersection(map(words.plain, every)):
         context.append("regression")
-    fixed = {}
-    parts = {}
-    for name in names:
-        strings = switches.strings_of(function, name)
-        keys = switches.keys_of(function, name)
-        if strings:
-            fixed[name] = strings
-        elif keys and not layouts.is_settings(name):
-            parts[name] = keys
-        elif values := _documented_values(name, text, annotations.get(name), shapes):
-            fixed[name] = values
+    names = [name for name in every if name not in given]
+    shapes = documented_shapes(sources, names)
+    arrays = [*_held(target).values(), *dict(given).values()]
     return Unknown(
-        names,
+        [*names, *construction.arrays(target.forward, given)],
         " ".join(context),
-        {*shapes, *(name for name in names if is_documented_number(name, text))},
-        {name: shape for name, shape in shapes.items() if name not in fixed},
-        {name for name in names if _is_probability(name, text, of_loss)},
-        fixed,
-        parts,
-        [value for value in given.values() if isinstance(value, np.ndarray)],
+        shapes,
+        {name for name in names if _is_probability(name, of_loss)},
+        [value for value in arrays if isinstance(value, np.ndarray)],
     )
 
 
-def _documented_values(name, text, annotation, shapes):
-    """Return candidates for a parameter that a docstring or an annotation calls no array."""
-    usual = layouts.NUMBERS.get(words.plain(name))
-    rng = np.random.default_rng(0)
-    if re.search(LISTED.format(re.escape(name)), text):
-        return [[rng.normal(size=(3, 4)), rng.normal(size=(3, 4))]]
-    if re.search(INTEGER.format(re.escape(name)), text, re.IGNORECASE):
-        integers = [rng.integers(0, 3, shapes[name])] if name in shapes else [3, 2, 1]
-        return [usual] if usual is not None else integers
-    if is_documented_number(name, text) and not words.is_label(name):
-        return [float(rng.uniform(0.5, 1.0)) if usual is None else usual]
-    if annotation in (float, "float", int, "int"):
-        return [(0.7 if "float" in str(annotation) else 2) if usual is None else usual]
-    if annotation in (bool, "bool"):
-        return [True, False]
-    return [0.5] if words.is_fraction(name) else []
+def _held(target):
+    """Return arrays of an object, or global arrays that a loss reads, whose sizes may fit."""
+    if target.kind is None:
+        known = [] if target.gradient else loss.globals_of(target.forward)
+        return {leaf.name: leaf.value for leaf in known}
+    held = {} if inspect.isclass(target.forward) else leaves.arrays_in(target.forward)
+    arrays = {str(path): value for path, value in held.items() if 0 < np.ndim(value) < 3}
+    return dict(itertools.islice(arrays.items(), HELD))
 
 
-def _is_probability(name, text, of_loss):
-    """Return whether a name, a docstring or labels beside an input say that it is a probability."""
-    if re.search(PROBABLE.format(re.escape(name)), text, re.IGNORECASE | re.MULTILINE):
-        return True
+def _is_probability(name, of_loss):
+    """Return whether a name, or labels beside an input, say that it is a probability."""
     word = words.plain(name)
     if "logit" in word or "score" in word:
         return False
     return "prob" in word or word == "p" or (of_loss and words.is_prediction(name))
 
 
-def required_keywords(function):
-    """Return the keyword-only parameters of a function that have no default.
-
-    Parameters
-    ----------
-    function : callable
-        The function.
-
-    Returns
-    -------
-    list of str
-        Their names.
-    """
-    try:
-        every = inspect.signature(function).parameters.values()
-    except (TypeError, ValueError):
-        return []
-    return [p.name for p in every if p.kind is p.KEYWORD_ONLY and p.default is p.empty]
-
-
-def changed(guess, message):
-    """Return guesses with the shape, the number of axes or the integers that an error asks for.
+def as_indices(guess, message):
+    """Return guesses with integers in place of one array, if an error asks for indices.
 
     Parameters
     ----------
@@ -232,45 +159,16 @@ def changed(guess, message):
     Examples
     --------
     >>> guess = {"x": np.zeros((3, 4))}
-    >>> changed(guess, "cannot reshape array of size 12 into shape (2,1)")[0]["x"].shape
-    (2, 1)
-    >>> message = "not enough values to unpack (expected 3, got 2) (line 2: n, t, d = x.shape)"
-    >>> changed(guess, message)[0]["x"].shape
-    (2, 3, 4)
-    >>> changed(guess, "arrays used as indices must be of integer (or boolean) type")[0]["x"]
+    >>> as_indices(guess, "arrays used as indices must be of integer (or boolean) type")[0]["x"]
     array([0, 3, 1])
     """
-    arrays = {
-        name: value
+    if not re.search("indices must be (of )?integer|only integers, slices", message):
+        return []
+    return [
+        {**guess, name: np.array([0, 3, 1])}
         for name, value in guess.items()
         if isinstance(value, np.ndarray) and value.dtype.kind == "f"
-    }
-    if re.search("indices must be (of )?integer|only integers, slices", message):
-        return [{**guess, name: np.array([0, 3, 1])} for name in arrays]
-    unpacked = re.search(
-        r"values to unpack \(expected (\d)(?:, got (\d))?\).*?(\w+)\.shape", message
-    )
-    reshaped = re.search(
-        r"cannot reshape array of size (\d+) into shape \((\d+(?:, ?\d+)*),?\)", message
-    )
-    if unpacked is not None:
-        expected = int(unpacked.group(1))
-        named = unpacked.group(3)
-        chosen = [
-            name
-            for name, value in arrays.items()
-            if (name == named or named not in arrays) and value.ndim != expected
-        ]
-        shapes = OF_AXES.get(expected, [])
-    elif reshaped is not None:
-        size = int(reshaped.group(1))
-        chosen = [name for name, value in arrays.items() if value.size == size]
-        shape = tuple(map(int, reshaped.group(2).split(",")))
-        shapes = [shape] if np.prod(shape) > 1 else []
-    else:
-        return []
-    rng = np.random.default_rng(0)
-    return [{**guess, name: rng.normal(size=shape)} for name in chosen for shape in shapes]
+    ]
 
 
 def positive(guess):
@@ -353,24 +251,15 @@ def described(inputs):
 
     Examples
     --------
-    >>> described({"x": np.ones((3, 4)), "reg": 0.1})
-    'x (3, 4), reg = 0.1'
+    >>> described({"x": np.ones((3, 4)), "reg": 0.1, "y": np.array([1, 0])})
+    'x (3, 4), reg = 0.1, y (2,) of integers'
     """
-    listed = []
-    for name, value in inputs.items():
-        if isinstance(value, dict) and layouts.is_settings(name):
-            listed.append(f"{name} (the usual settings)")
-            continue
-        integers = isinstance(value, np.ndarray) and value.dtype.kind == "i"
-        sign = " " if isinstance(value, (np.ndarray, dict)) else " = "
-        listed.append(f"{name}{sign}{_shapes(value)}{' of integers' if integers else ''}")
-    return ", ".join(listed)
+    return ", ".join(f"{name}{_described(value)}" for name, value in inputs.items())
 
 
-def _shapes(value):
-    """Return the shape of an array, or of the arrays in a list, as text."""
+def _described(value):
     if isinstance(value, dict):
-        return f"{{{', '.join(f'{key} {_shapes(item)}' for key, item in value.items())}}}"
-    if isinstance(value, (list, tuple)):
-        return f"[{', '.join(map(_shapes, value))}]"
-    return str(np.shape(value)) if isinstance(value, np.ndarray) else repr(value)
+        return " (the usual settings)"
+    if not isinstance(value, np.ndarray):
+        return f" = {value!r}"
+    return f" {value.shape}" + (" of integers" if value.dtype.kind == "i" else "")

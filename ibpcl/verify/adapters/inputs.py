@@ -6,14 +6,11 @@ import numpy as np
 
 from ibpcl.errors import UserError
 from ibpcl.verify.adapters import vocabulary as words
-from ibpcl.verify.adapters.choosing import with_guesses, with_inputs
-from ibpcl.verify.adapters.discovery import takes_inputs
-from ibpcl.verify.adapters.guesses import required_keywords
-from ibpcl.verify.adapters.pair import Pair
+from ibpcl.verify.adapters.choosing import with_guesses
+from ibpcl.verify.adapters.forms import recognised
 from ibpcl.verify.adapters.product import kind_of
 from ibpcl.verify.adapters.refusals import FormError, raised
-from ibpcl.verify.adapters.signatures import parameters_of
-from ibpcl.verify.adapters.switches import axes_of, strings_of
+from ibpcl.verify.adapters.signatures import axes_of, parameters_of, required_keywords
 from ibpcl.verify.running.trap import Trap
 
 MOST_AXES = 4  # of an input that is tried because the source asks for it
@@ -34,13 +31,13 @@ def ready(module, target, shapes, seed, wrt, chosen=None):
         Seed for drawn inputs.
     wrt : sequence of int or str, or None
         The inputs to differentiate; None for all.
-    chosen : dict of str to str, optional
-        Values of string arguments, from :func:`other_choices`.
+    chosen : dict of str to ndarray, optional
+        Inputs from :func:`other_choices`.
 
     Returns
     -------
-    Ready
-        The pair, or the functions with their inputs.
+    Pair
+        The target with its inputs.
 
     Raises
     ------
@@ -48,7 +45,7 @@ def ready(module, target, shapes, seed, wrt, chosen=None):
         If inputs are missing and cannot be guessed, or the form of the code is not recognized.
     """
     given = given_inputs(module, target)
-    parameters = takes_inputs(target)
+    parameters = target.parameters
     rng = np.random.default_rng(seed)
     known = [*parameters.every, *_constructor_names(target)]
     drawn = {
@@ -58,7 +55,7 @@ def ready(module, target, shapes, seed, wrt, chosen=None):
     }
     if not isinstance(given, dict):
         if not drawn and len(given) >= len(parameters.required):
-            return with_inputs(target, given, wrt, "")
+            return recognised(target.code(given), wrt)
         given = dict(zip(parameters.every, given, strict=False))
     values = {**(chosen or {}), **given, **drawn}
     relevant = {name: values[name] for name in _ordered(values, known)}
@@ -73,15 +70,14 @@ def ready(module, target, shapes, seed, wrt, chosen=None):
             f"{{{target.name!r}: (...)}}",
         )
     if not missing:
-        return with_inputs(target, relevant, wrt, "")
+        return recognised(target.code(relevant), wrt)
     return with_guesses(target, relevant, missing, wrt)
 
 
-def other_choices(module, target, made):
-    """Return values of arguments that reach other branches of the code than those of :func:`ready`.
+def other_choices(module, target, pair):
+    """Return inputs that reach other branches of the code than those of :func:`ready`.
 
-    ``activation`` is a string if the source compares it with ``"relu"`` and ``"tanh"``.  The main
-    input has another number of axes if the source compares ``ndim`` with this number.
+    The main input has another number of axes if the source compares ``ndim`` with this number.
 
     Parameters
     ----------
@@ -89,42 +85,27 @@ def other_choices(module, target, made):
         The user's file as a module.
     target : Target
         The target.
-    made : Ready
+    pair : Pair
         The target with its inputs.
 
     Returns
     -------
-    list of dict of str to object
-        One further value of one argument each; empty if the file provides the argument.
+    list of dict of str to ndarray
+        One further value of the main input each; empty if the file provides it.
     """
+    if not pair.guessed or kind_of(target.name):
+        return []
+    name = next(iter(pair.names), "")
     given = given_inputs(module, target)
-    if not isinstance(given, dict):
+    if name in given or name not in target.parameters.every:
         return []
-    if not inspect.isfunction(target.forward):
-        return _of_other_axes(target, given, made)
-    return _of_other_axes(target, given, made) + [
-        {name: text}
-        for name in takes_inputs(target).required
-        if name not in given
-        for text in strings_of(target.forward, name)[1:]
-    ]
-
-
-def _of_other_axes(target, given, made):
-    """Return the main input with each number of axes that the source asks for."""
-    pair = made.forward
-    if not made.guessed or not isinstance(pair, Pair) or kind_of(target.name):
-        return []
-    name, value = next(iter(zip(pair.names, pair.inputs, strict=True)), ("", 0.0))
+    shape = np.shape(pair.inputs[0])
     asked = {n for source in pair.source_functions for n in axes_of(source)}
-    if name in given or name not in takes_inputs(target).every or np.ndim(value) < 2:
-        return []
     rng = np.random.default_rng(3)
-    shape = np.shape(value)
     return [
         {name: rng.normal(size=(2,) * (n - len(shape)) + shape)}
         for n in sorted(asked)
-        if len(shape) < n <= MOST_AXES
+        if 1 < len(shape) < n <= MOST_AXES
     ]
 
 
@@ -175,7 +156,7 @@ def given_inputs(module, target):
                 if isinstance(name, str)
                 and name in given
                 and (callable(given[name]) or isinstance(given[name], (dict, tuple, list)))
-                and name not in takes_inputs(target).every
+                and name not in target.parameters.every
             ),
             None,
         )
@@ -217,10 +198,10 @@ def refuse_shapes(targets, shapes):
     known = [
         name
         for target in targets
-        for name in [*takes_inputs(target).every, *_constructor_names(target)]
+        for name in [*target.parameters.every, *_constructor_names(target)]
     ]
     unknown = [name for name in shapes if name not in known]
-    if unknown and all(takes_inputs(target).known for target in targets):
+    if unknown and all(target.parameters.known for target in targets):
         names = " or ".join(target.name for target in targets)
         raise UserError(
             f"check: --shape names {unknown[0]!r}, which is not a parameter of {names} "

@@ -19,13 +19,11 @@ BINARY = "binary"  # zeros and ones, one for each example
 ROW = "row of zeros and ones"
 GRID = "grid of classes"  # integer labels, one for each example and step
 ONEHOT = {size: f"one of {size}" for size in (4, 5)}
-MASK = "mask"
 VALUES = {
     CLASSES: np.array([0, 3, 1]),
     BINARY: np.array([1.0, 0.0, 1.0]),
     ROW: np.array([[1.0, 0.0, 1.0]]),
     GRID: np.array([[0, 3], [1, 1], [2, 0]]),
-    MASK: np.ones((3, 2)),
     **{name: np.eye(size)[[0, 3, 1]] for size, name in ONEHOT.items()},
 }
 # Numbers with usual names, as `plain`.
@@ -64,22 +62,16 @@ SETTINGS = {
     "seed": 0,
     "f": 2,
 }
+FRACTION = 0.5  # for a rate of dropout
 X = r"t?x\w?|a|z|h|inputs?\w*|\w*features|aprev|\w*data|phi|\w*images?|img|seq|prev|act\w*|inp|xin"
 W = r"(w|weights?|theta|kernels?|filters?|filt|u|coefs?)[01]?"
 B = r"(b|bias(es)?|intercept)[01]?|c"
 Y = r"y|t|ys|labels?|targets?|ytrue|yonehot|onehot|classes|truth|expected|actual|gt"
 P = r"x|p|a|z|al|logits?|scores?|inputs?|ypred|yhat|pred\w*|probs?|outputs?|out|yp|h"
-STATE = (
-    r"(prev)?[hc](prevt|prev|0|init|t|tm1)?|(prev)?(hidden|state|cell)(prevt|prev|0|t)?|a0|aprev"
-    r"|initialstate"
-)
-W_IN = r"w[xi][a-z]*|wax|u|win|winput|wx\w*|wih"
-W_STATE = r"wh[a-z]*|waa|wrec|whh|wa|wh\w*"
 INDICES = r".*(ids|index|indices|idx|tokens)"
 OTHERS = r".*"
 
 IMAGE = "conv|pool|image|img|spatial|cnn|2d|upsampl"
-SERIES = "rnn|lstm|gru|attention|temporal|sequence|recurrent|transformer"
 INDEX = "embed|lookup|token|index|gather|word"
 TWO_CLASSES = "binary|bce"
 REGRESSION = "regression"
@@ -111,18 +103,6 @@ def _layout(*rows, words="(?!)", only=False):
     )
 
 
-def _recurrent(x, gates):
-    n = gates * 5
-    rows = [(r"x|xs|inputs?|xt", x), (STATE, (3, 5)), (W_IN, (4, n)), (W_STATE, (5, n))]
-    return _layout(*rows, (r"b\w*", (n,)), (r"mask\w*", None), words=SERIES)
-
-
-def _columns_of_steps(examples, *weights):
-    inputs = [(r"x|xt", (4, *examples)), (STATE, (5, examples[0]))]
-    outputs = [(r"wy\w*", (2, 5)), (r"by", (2, 1))]
-    return _layout(*inputs, *outputs, *weights, (r"b\w*", (5, 1)))
-
-
 LAYOUTS = (
     _layout(
         (X, (3, 4)),
@@ -131,66 +111,31 @@ LAYOUTS = (
         (r"gamma|beta|scale|shift|gain|g", (5,)),
         (Y, [CLASSES, ONEHOT[5], (3, 5)]),
     ),
-    _layout((r"x|z|theta|w|v", (4,)), (r"[a-dkms]|mu|sigma|scale", 0.7)),
-    _layout((r"x|v|z", (4,)), (r"a|h|m|matrix|phi", (3, 4)), (r"b|c|y|t", (3,))),
-    _layout((r"x|v|z", (4,)), (r"a|q|h|m|matrix|sigma", (4, 4)), (r"b|c", (4,))),
     *(
         _layout((X, (3, 4)), (rf"{W}|beta", (4, *c)), (B, 0.3), (Y, (3, *c)), words=REGRESSION)
         for c in ((), (1,))
     ),
-    _layout(
-        (X, (3, 4)),
-        (r"w[01]|w", (4, 6)),
-        (r"b[01]|b", (6,)),
-        (r"w[2v]|v", (6, 5)),
-        (r"b2|c", (5,)),
-        (Y, [CLASSES, ONEHOT[5], (3, 5)]),
-    ),
-    _layout((X, (3, 4)), (r"w1", (4, 6)), (r"b1", (6,)), (r"w2|v", (6,)), (r"b2", 0.3), (Y, (3,))),
     _layout((X, (3, 4)), (r"gamma|beta|scale|shift|gain|[gb]", [(4,), (1, 4)])),
     _layout(
         (X, (2, 3, 4, 4)),
         (W, (2, 3, 3, 3)),
         (B, [(2,), (2, 1)]),
         (r"gamma|beta", [(3,), (1, 3, 1, 1)]),
-        (r"groups", 3),
         words=IMAGE,
     ),
-    _layout((X, (2, 4, 4, 3)), (W, (3, 3, 3, 2)), (B, [(1, 1, 1, 2), (2,)]), words=IMAGE),
-    _layout((X, (3, 5, 5)), (W, (2, 3, 3, 3)), (B, [(2, 1), (2,)])),
-    *(_recurrent(x, gates) for gates in (1, 4) for x in ((3, 4), (3, 2, 4))),
-    *(
-        _columns_of_steps(examples, *weights)
-        for examples in ((1,), (3,), (3, 2))
-        for weights in ([(W_IN, (5, 4)), (W_STATE, (5, 5))], [(r"w[fiucog]", (5, 9))])
-    ),
-    _layout((X, (4, 3)), (W, (5, 4)), (B, (5, 1)), (r"w2", (2, 5)), (r"b2", (2, 1)), (Y, (2, 3))),
+    _layout((X, (4, 3)), (W, (5, 4)), (B, (5, 1)), (Y, (5, 3))),
     _layout((X, (4, 3)), (W, (4, 1)), (B, 0.3), (Y, ROW)),
+    _layout((r"x|z|theta|w|v", (4,)), (r"[a-dkms]|mu|sigma|scale", 0.7)),
+    _layout((r"x|v|z", (4,)), (r"a|h|m|w|matrix|phi", (3, 4)), (r"b|c|y|t", (3,))),
+    _layout((r"x|v|z", (4,)), (r"a|q|h|m|matrix|sigma", (4, 4)), (r"b|c", (4,))),
     _layout((P, (3,)), (Y, BINARY), words=TWO_CLASSES, only=True),
     _layout((P, (3, 4)), (Y, [ONEHOT[4], CLASSES, (3, 4)]), words="entropy|softmax|nll|svm|hinge"),
     _layout((P, (3, 4)), (Y, [(3, 4), CLASSES, ONEHOT[4]])),
     _layout((P, (3,)), (Y, BINARY)),
-    _layout((P, (1, 3)), (Y, ROW)),
     _layout((P, (4,)), (Y, 1)),  # one example and its class
-    _layout((P, (3, 2, 5)), (Y, GRID), (r"mask", MASK)),
-    *(
-        _layout(
-            (r"q|query|queries", (*batch, 3, 4)),
-            (r"k|keys?", (*batch, 5, 4)),
-            (r"v|values?", (*batch, 5, *((4,) if batch else (2,)))),
-            (r"mask", None),
-        )
-        for batch in ((), (2,))
-    ),
+    _layout((r"q|query|queries", (3, 4)), (r"k|keys?", (5, 4)), (r"v|values?", (5, 2))),
     # One or two inputs of which nothing is known.
-    _layout(
-        (INDICES, [CLASSES, GRID]),
-        (W, (4, 5)),
-        (OTHERS, [CLASSES, GRID]),
-        words=INDEX,
-        only=True,
-    ),
-    _layout((r"mask\w*", MASK), (OTHERS, (3, 5, 4)), words=SERIES, only=True),
+    _layout((W, (4, 5)), (OTHERS, [CLASSES, GRID]), words=INDEX, only=True),
     *(_layout((OTHERS, shape), words=IMAGE, only=True) for shape in ((2, 3, 4, 4), (2, 4, 4, 3))),
     *(
         _layout(
@@ -198,24 +143,13 @@ LAYOUTS = (
             (r"gamma|beta|scale|shift|gain|offset|bias|b\d?", shape[-1:]),
             (OTHERS, shape),
         )
-        for shape in (
-            (3, 4),
-            (4,),
-            (3,),
-            (4, 1),
-            (1, 4),
-            (),
-            (4, 4),
-            (2, 3, 4, 4),
-            (2, 4, 4, 3),
-            (3, 5, 4),
-        )
+        for shape in ((3, 4), (4,), (3,), (4, 1), (1, 4), (), (4, 4), (2, 3, 4, 4), (3, 5, 4))
     ),
     _layout((INDICES, CLASSES), (OTHERS, (3, 4))),
 )
 
 
-def fitting(names, context, shapes, probabilities, numbers):
+def fitting(names, context, shapes, probabilities):
     """Yield inputs for all parameters from each layout that covers them.
 
     Parameters
@@ -228,8 +162,6 @@ def fitting(names, context, shapes, probabilities, numbers):
         Documented shapes.
     probabilities : collection of str
         Parameters that are probabilities.
-    numbers : dict of str to object
-        Values of parameters that are known to be numbers.
 
     Yields
     ------
@@ -238,7 +170,7 @@ def fitting(names, context, shapes, probabilities, numbers):
 
     Examples
     --------
-    >>> next(fitting(["x", "W", "b"], "", {}, (), {}))["W"].shape
+    >>> next(fitting(["x", "W", "b"], "", {}, ()))["W"].shape
     (4, 5)
     """
     seen = set()
@@ -246,41 +178,35 @@ def fitting(names, context, shapes, probabilities, numbers):
     for layout in ordered:
         if layout.only and not re.search(layout.words, context):
             continue
-        options = {name: _candidates(name, layout, shapes, numbers) for name in names}
-        if not all(options.values()):
-            continue
-        for chosen in itertools.product(*options.values()):
+        options = [_candidates(name, layout, shapes.get(name)) for name in names]
+        for chosen in itertools.product(*options):
             key = tuple(map(str, chosen))
             if key not in seen:
                 seen.add(key)
                 rng = np.random.default_rng(0)
-                values = dict(zip(names, chosen, strict=True))
-                yield {
-                    name: drawn(value, rng, name in probabilities) for name, value in values.items()
-                }
+                values = zip(names, chosen, strict=True)
+                yield {name: drawn(value, rng, name in probabilities) for name, value in values}
 
 
-def _candidates(name, layout, shapes, numbers):
+def _candidates(name, layout, shape):
     """Return the candidates for one parameter; empty if a layout does not cover it."""
-    word = words.plain(name)
-    if name in numbers:
-        return [numbers[name]]
-    label = words.is_label(name)
-    listed = next(
-        (
-            values
-            for row, values in layout.rows
-            if (row == Y if label else re.fullmatch(row, word)) or row == OTHERS
-        ),
-        [],
-    )
-    if name in shapes:
-        fitting = [value for value in listed if np.shape(drawn(value)) == shapes[name]]
-        return fitting or [shapes[name]]
-    is_number = word in NUMBERS and (not words.is_vector(name) or not listed)
     if is_settings(name):
         return [SETTINGS]
-    return [NUMBERS[word]] if is_number and not words.is_prediction(name) else listed
+    if words.is_fraction(name):
+        return [FRACTION]
+    word = words.plain(name)
+    pattern = Y if words.is_label(name) else None
+    rows = (
+        values
+        for row, values in layout.rows
+        if row in (OTHERS, pattern) or (pattern is None and re.fullmatch(row, word))
+    )
+    listed = next(rows, [])
+    if shape is not None:
+        return [value for value in listed if np.shape(drawn(value)) == shape] or [shape]
+    if word not in NUMBERS or words.is_prediction(name) or (words.is_vector(name) and listed):
+        return listed
+    return [NUMBERS[word], *(listed if words.is_noise(name) else ())]
 
 
 def drawn(value, rng=None, is_probability=False):
@@ -327,11 +253,5 @@ def is_settings(name):
     bool
         True for names such as ``conv_param`` and ``config``.
     """
-    return name.endswith("_param") or words.plain(name) in (
-        "hparameters",
-        "hparams",
-        "hyperparameters",
-        "config",
-        "options",
-        "settings",
-    )
+    names = ("hparameters", "hparams", "hyperparameters", "config", "options", "settings")
+    return name.endswith("_param") or words.plain(name) in names

@@ -6,7 +6,7 @@ modifies and compiles the user's function, so verdicts name lines of the user's 
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 
 class Adapted:
@@ -92,13 +92,16 @@ class Pair:
     mode : str
         Of what the gradients are the gradient, a key of
         :data:`ibpcl.verify.adapters.meaning.MODES`.
-    shapes : dict of str to tuple of int
-        Shapes of the returned gradients by input.  They tell which inputs the author had in mind.
     alternatives : tuple of Pair
         The same code in other readings.  The pair is right or wrong if all readings agree.
     excuses : tuple of Pair
         The same code in less likely readings.  If the pair is wrong, but right in one of these, it
         is undecided.
+    special : tuple of Pair
+        The same code at special inputs, such as a symmetric matrix or one example.  If the pair is
+        wrong, but right there, it is undecided: the author may have meant just these.
+    guessed : str
+        The guessed inputs in words; empty if the user has given all of them.
     raised : BaseException or None
         What the gradient function raised when it was called first.
     """
@@ -114,7 +117,8 @@ class Pair:
     assumed: str = ""
     declare: str = ""
     mode: str = "vjp"
-    shapes: dict = field(default_factory=dict)
     alternatives: tuple = ()
     excuses: tuple = ()
+    special: tuple = ()
+    guessed: str = ""
     raised: BaseException | None = None

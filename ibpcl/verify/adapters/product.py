@@ -81,8 +81,8 @@ def jvp_pair(f, f_jvp, inputs):
     f : callable
         ``f(*inputs)`` returns the output, or ``(out, cache)``.
     f_jvp : callable
-        ``f_jvp(*inputs, *tangents)``, ``f_jvp(inputs, tangents)`` or ``f_jvp(*tangents, cache)``.
-        It returns the tangent of the output, or ``(out, tangent)``.
+        ``f_jvp(*inputs, *tangents)`` or ``f_jvp(*tangents, cache)`` returns the tangent of the
+        output.
     inputs : dict, sequence or ndarray
         The inputs of ``f``.
 
@@ -99,42 +99,38 @@ def jvp_pair(f, f_jvp, inputs):
     given, keywords = named(inputs, parameters_of(f))
     arguments = Arguments(given, tuple(keywords))
     moved = [leaf.name for leaf in arguments.spread if is_moved(leaf) and len(leaf.keys) == 1]
-    usage = _usage(f_jvp, given)
-    result = evaluated(
-        lambda: arguments.passed_to(f, leaves.duplicate(given)), function.title_of(f), usage
-    )
-    call, takes_cache = _call_of(f_jvp, list(given), moved)
-    pairs = isinstance(result, tuple) and len(result) == 2
-    cached = pairs and (takes_cache or not leaves.is_array(result[1]))
-    out, cache = result if cached else (result, None)
-    tangents = {name: np.ones(np.shape(given[name])) for name in moved}
-    value = evaluated(
-        lambda: call(f_jvp, leaves.duplicate(given), tangents, cache),
-        function.title_of(f_jvp),
-        usage,
-    )
-    if np.shape(_tangent_of(value, out)) != np.shape(out):
-        raise FormError(f"{function.title_of(f_jvp)} returns no tangent of the output", usage)
+    takes_cache = _takes_cache(f_jvp, given, moved)
+
+    def evaluate(source, made):
+        result = arguments.passed_to(source, made)
+        is_pair = isinstance(result, tuple) and len(result) == 2
+        has_cache = is_pair and (takes_cache or not leaves.is_array(result[1]))
+        return result if has_cache else (result, None)
+
+    def push(source, made, cache, tangents):
+        if takes_cache:
+            return source(*tangents.values(), cache)
+        return source(*made.values(), *tangents.values())
 
     def forward(source, *values):
         made = arguments.rebuilt(values)
-        returned = arguments.passed_to(source, made)
-        out, cache = returned if cached else (returned, None)
-        return out, (made, out, cache)
+        out, cache = evaluate(source, made)
+        return out, (made, cache)
 
-    def backward(source, dout, cache):
-        made, out, kept = cache
+    def backward(source, dout, held):
+        made, cache = held
         return tuple(
-            _columns(
-                lambda tangents: _tangent_of(call(source, made, tangents, kept), out),
-                made,
-                moved,
-                name,
-                dout,
-            )
+            _columns(lambda tangents: push(source, made, cache, tangents), made, moved, name, dout)
             for name in moved
         )
 
+    usage = _usage(f_jvp, given)
+    copies = leaves.duplicate(given)
+    out, cache = evaluated(lambda: evaluate(f, copies), function.title_of(f), usage)
+    ones = {name: np.ones(np.shape(given[name])) for name in moved}
+    tangent = evaluated(lambda: push(f_jvp, copies, cache, ones), function.title_of(f_jvp), usage)
+    if np.shape(tangent) != np.shape(out):
+        raise FormError(f"{function.title_of(f_jvp)} returns no tangent of the output", usage)
     title = function.title_of(f_jvp)
     return Pair(
         Adapted(f, forward),
@@ -147,27 +143,12 @@ def jvp_pair(f, f_jvp, inputs):
     )
 
 
-def _call_of(f_jvp, inputs, moved):
-    """Return how a Jacobian-vector product is called, and whether it takes a cache."""
+def _takes_cache(f_jvp, inputs, moved):
+    """Return whether a Jacobian-vector product takes tangents and a cache, and no inputs."""
     required = parameters_of(f_jvp).required
-    has_cache = any(words.plain(name) in words.CACHES for name in required)
-    few = len(required) != len(inputs) + len(moved)
-    if len(required) == len(moved) + 1 and (few or has_cache):
-        if words.plain(required[0]) in words.CACHES:
-            return lambda f, given, tangents, cache: f(cache, *tangents.values()), True
-        return lambda f, given, tangents, cache: f(*tangents.values(), cache), True
-    if len(required) == 2 and len(inputs) > 1:
-        return lambda f, given, tangents, cache: f(
-            tuple(given.values()), tuple(tangents.values())
-        ), False
-    return lambda f, given, tangents, cache: f(*given.values(), *tangents.values()), False
-
-
-def _tangent_of(value, out):
-    """Return the tangent in the result of a product: all of it, or the second of two items."""
-    if isinstance(value, (tuple, list)) and len(value) == 2 and np.shape(out) == np.shape(value[1]):
-        return value[1]
-    return value
+    named_so = bool(required) and words.plain(required[-1]) in words.CACHES
+    of_inputs = len(required) == len(inputs) + len(moved)
+    return len(required) == len(moved) + 1 and (named_so or not of_inputs)
 
 
 def _columns(product, made, moved, name, dout):

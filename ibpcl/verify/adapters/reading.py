@@ -361,39 +361,6 @@ def is_fixed(leaf):
     return words.is_label(name) or words.is_noise(name) or (is_number and words.is_setting(name))
 
 
-def shapes_by_input(result, names, every):
-    """Return the shapes of returned gradients by input, which tell the shapes of the inputs.
-
-    Parameters
-    ----------
-    result : object
-        The result of a gradient function.
-    names : str, list or None
-        Names in the source.
-    every : sequence of Leaf
-        All inputs of the forward, also integers.
-
-    Returns
-    -------
-    dict of str to tuple of int
-        Empty if neither names nor the number of results say which gradient is whose.
-    """
-    if assigned(result, names, every).positions is not None:  # the names say another order
-        return _shapes_by_names(result, names, every)
-    items = result if isinstance(result, (tuple, list)) else (result,)
-    nested = any(isinstance(item, (dict, list, tuple)) for item in items)
-    if not isinstance(result, dict) and not nested and len(items) == len(every):
-        pairs = zip(every, items, strict=True)
-        return {leaf.name: np.shape(item) for leaf, item in pairs if leaves.is_array(item)}
-    return _shapes_by_names(result, names, every)
-
-
-def _shapes_by_names(result, names, every):
-    entries = entries_of(result, names)
-    shapes = {entry.path: np.shape(entry.value) for entry in entries}
-    return {name: shapes[path] for name, path in _by_names(entries, every).items()}
-
-
 def unjudged(found, moved, takes_cotangent):
     """Return sentences about gradients that cannot be judged.
 

@@ -235,3 +235,45 @@ def _named(node):
     if isinstance(node, ast.Subscript):  # a part of an array, as in `h[-1]`
         return _named(node.value)
     return None
+
+
+def required_keywords(function):
+    """Return the keyword-only parameters of a function that have no default.
+
+    Parameters
+    ----------
+    function : callable
+        The function.
+
+    Returns
+    -------
+    list of str
+        Their names.
+    """
+    try:
+        every = inspect.signature(function).parameters.values()
+    except (TypeError, ValueError):
+        return []
+    return [p.name for p in every if p.kind is p.KEYWORD_ONLY and p.default is p.empty]
+
+
+def axes_of(function):
+    """Return the numbers of axes with which a function compares those of an array.
+
+    Parameters
+    ----------
+    function : callable
+        The function.
+
+    Returns
+    -------
+    set of int
+        Such as 3 for ``x.ndim == 3`` and for ``len(x.shape) == 3``.
+    """
+    return {
+        node.comparators[0].value
+        for node in ast.walk(tree_of(function) or ast.Pass())
+        if isinstance(node, ast.Compare)
+        and isinstance(getattr(node.comparators[0], "value", None), int)
+        and re.search(r"\.ndim$|len\(\w+\.shape\)", ast.unparse(node.left))
+    }

@@ -6,7 +6,6 @@ import numpy as np
 
 from ibpcl.verify.adapters import construction
 from ibpcl.verify.adapters.refusals import FormError
-from ibpcl.verify.adapters.signatures import method_parameters
 
 
 def to_paste(target, missing, unknown, error):
@@ -60,17 +59,10 @@ def _text(value, is_sure):
 
 
 def _object(kind, arguments, first):
-    """Return the lines that make an object of a class and set it up; none if there is no need."""
+    """Return the line that makes an object of a class; none if there is no need."""
     if not inspect.isclass(kind):
         return []
     shape = np.shape(construction.first_array(first))
     values = {name: construction.values_for(kind, name, shape) for name in arguments}
-    filled = ", ".join(
-        f"{name}={'...' if not found or callable(found[0]) else found[0]}"
-        for name, found in values.items()
-    )
-    calls = [
-        f"layer.{name}({shape if method_parameters(kind, name).required else ''})"
-        for name in construction.set_up_methods(kind)
-    ]
-    return [f"layer = {kind.__name__}({filled})", *calls] if values or calls else []
+    filled = ", ".join(f"{name}={found[0] if found else '...'}" for name, found in values.items())
+    return [f"layer = {kind.__name__}({filled})"] if values else []

@@ -17,7 +17,6 @@ import warnings
 from ibpcl.errors import UserError, nearest
 from ibpcl.verify.adapters import discovery, loading
 from ibpcl.verify.adapters.closure import returns_closure
-from ibpcl.verify.adapters.discovery import takes_inputs
 from ibpcl.verify.adapters.expression import is_users, record_of
 from ibpcl.verify.adapters.guesses import described
 from ibpcl.verify.adapters.inputs import is_input, other_choices, ready, refuse_shapes
@@ -29,7 +28,6 @@ from ibpcl.verify.derivative.clock import TimeUp
 from ibpcl.verify.distributions.checking import check_group
 from ibpcl.verify.distributions.reading import groups_in
 from ibpcl.verify.reports.plain import plain
-from ibpcl.verify.reports.readings import Case, agreed
 from ibpcl.verify.running.trap import Trap, limit
 from ibpcl.verify.running.user import Request, checked
 
@@ -477,7 +475,7 @@ def verdict_on(loaded, target, request):
     except TimeUp as up:
         return {"state": "undecided", "words": str(up)}
     if trap.error is None and _lacks_a_global(pair, loaded):
-        trap.error = pair.forward.raised
+        trap.error = pair.raised
     if trap.error is None:
         if printed.hidden:
             report.notes.append(
@@ -501,7 +499,7 @@ def verdict_on(loaded, target, request):
 
 def _lacks_a_global(pair, loaded):
     """Return whether a gradient function needs a library or a global that is missing here."""
-    error = getattr(pair.forward, "raised", None)
+    error = pair.raised
     return isinstance(error, ImportError) or _why_a_name_is_missing(error, loaded) is not None
 
 
@@ -509,36 +507,7 @@ def _checked(module, target, request, chosen=None):
     """Return a target as a pair, and the report on it."""
     seed = request.seed % 2**32
     pair = ready(module, target, request.shapes, seed, request.wrt, chosen)
-    return pair, _report(pair, request)
-
-
-def _report(pair, request):
-    """Return the report on a pair.
-
-    If the inputs were guessed and the gradient is wrong, it may be right for the inputs that its
-    author had in mind, such as a symmetric matrix.  Then the verdict is undecided.
-    """
-    report = _judged(pair, request)
-    if report.verdict != "wrong":
-        return report
-    for meaning, other in pair.special:
-        special = _judged(other, request)
-        if special.ok:
-            declare = "provide the inputs that you mean by check_inputs() or --shape"
-            cases = [Case(pair.guessed, declare, report), Case(meaning, declare, special)]
-            return agreed(cases)
-    return report
-
-
-def _judged(pair, request):
-    return check(
-        pair.forward,
-        pair.gradient,
-        pair.inputs,
-        pair.wrt,
-        seed=request.seed % 2**32,
-        timeout=request.timeout,
-    )
+    return pair, check(pair, seed=seed, timeout=request.timeout)
 
 
 def _checked_too(module, target, request, chosen, pair, report):
@@ -657,7 +626,7 @@ def _is_forward_of_an_object(target, error, request):
         and isinstance(error, FormError)
         and not error.in_gradient
         and not request.shapes
-        and not takes_inputs(target).required
+        and not target.parameters.required
     )
 
 

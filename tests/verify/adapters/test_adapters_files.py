@@ -199,16 +199,16 @@ def test_inputs_may_be_given_for_each_function(file, given):
 
 DOCUMENTED = '''
 import numpy as np
-def scale(x, gamma, flag: bool, rate: float):
+def scale(x, gamma):
     """Inputs:
     - x: data, of shape (N, T, D)
     - gamma: scale, of shape (D,)
     """
-    assert x.ndim == 3 and isinstance(flag, bool)
-    return x * gamma * rate, (x, gamma, rate)
+    assert x.ndim == 3
+    return x * gamma, (x, gamma)
 def scale_vjp(dout, cache):
-    x, gamma, rate = cache
-    return dout * gamma * rate, (dout * x * rate).sum((0, 1)), (dout * x * gamma).sum()
+    x, gamma = cache
+    return dout * gamma, (dout * x).sum((0, 1))
 def picked(scores, labels):
     return scores[np.arange(len(labels)), labels].sum()
 def picked_grad(scores, labels):
@@ -360,11 +360,11 @@ def test_a_loss_that_is_right_for_one_column_only_is_undecided(file):
 def test_layouts_give_inputs_that_fit_together():
     step = next(
         found
-        for found in layouts.fitting(["x", "prev_h", "Wx", "Wh", "b"], "rnn step", {}, (), {})
-        if found["Wx"].shape == (4, 5)
+        for found in layouts.fitting(["x", "W", "b"], "", {}, ())
+        if found["W"].shape == (5, 4)
     )
-    assert step["Wh"].shape == (5, 5) and step["prev_h"].shape == (3, 5)
-    documented = layouts.fitting(["x", "something_else"], "", {"x": (7, 2)}, (), {})
+    assert step["x"].shape == (4, 3) and step["b"].shape == (5, 1)
+    documented = layouts.fitting(["x", "something_else"], "", {"x": (7, 2)}, ())
     assert all(found["x"].shape == (7, 2) for found in documented)
 
 
@@ -647,15 +647,10 @@ def test_the_file_of_a_skipped_statement_is_named(file):
     assert "line 1 of extended_tools.py" in failure
 
 
-EVIDENCE = '''
+EVIDENCE = """
 import numpy as np
 
 def evidence(alpha, beta, Phi, Y):
-    """:param alpha: float
-    :param beta: float
-    :param Phi: array of shape (N, M)
-    :param Y: array of shape (N, 1)
-    """
     C = alpha * Phi @ Phi.T + beta * np.eye(len(Phi))
     fit = Y.T @ np.linalg.solve(C, Y)
     return -0.5 * np.log(np.linalg.det(C)) - 0.5 * fit[0, 0]
@@ -664,10 +659,15 @@ def grad_evidence(alpha, beta, Phi, Y):
     inverse = np.linalg.inv(alpha * Phi @ Phi.T + beta * np.eye(len(Phi)))
     inner = inverse @ (Y @ Y.T) @ inverse - inverse
     return np.array([0.5 * np.trace(inner @ Phi @ Phi.T), 0.5 * np.trace(inner)])
-'''
+
+def check_inputs():
+    rng = np.random.default_rng(0)
+    Phi, Y = rng.normal(size=(3, 5)), rng.normal(size=(3, 1))
+    return {"alpha": 0.3, "beta": 0.8, "Phi": Phi, "Y": Y}
+"""
 
 
-def test_one_vector_may_hold_the_gradients_of_documented_numbers(file):
+def test_one_vector_may_hold_the_gradients_of_numbers(file):
     assert verdicts(file(EVIDENCE)) == {"evidence": "ok"}
     assert verdicts(file(EVIDENCE.replace("- inverse\n", "+ inverse\n"), "wrong.py")) == {
         "evidence": "wrong"
@@ -679,14 +679,6 @@ def test_a_gradient_documents_the_inputs_of_its_forward(file):
         "import numpy as np\nB = np.array([[3.0, -1.0], [-1.0, 3.0]])\ndef f(x):\n"
         "    return x @ B @ x\ndef grad_f(x):\n"
         "    ''':param x: input array with shape (2, )'''\n    return 2 * B @ x\n"
-    )
-    assert verdicts(file(text)) == {"f": "ok"}
-
-
-def test_a_size_is_learned_from_the_message_of_reshape(file):
-    text = (
-        "def f(x):\n    x = x.reshape(2, 1)\n    return (x**3).sum()\n"
-        "def grad_f(x):\n    return (3 * x.reshape(2, 1) ** 2).reshape(x.shape)\n"
     )
     assert verdicts(file(text)) == {"f": "ok"}
 
@@ -853,7 +845,7 @@ def other(x, deriv=False):
     assert verdicts(path, ["other"]) == {"other": "undecided"}  # the forward cannot run
 
 
-def test_a_misspelt_attribute_of_an_array_is_a_mistake_and_not_a_missing_input(file):
+def test_a_misspelt_attribute_of_an_array_is_named_where_inputs_are_asked_for(file):
     source = """
 def loss(w, x):
     n = x.shapep[0]
@@ -861,7 +853,8 @@ def loss(w, x):
     dw = x.sum(axis=0) / n
     return value, dw
 """
-    assert verdicts(file(source)) == {"loss": "wrong"}
+    [result] = checking.results_here(user.Request(str(file(source))))
+    assert result.verdict == "refused" and "shapep" in result.words
 
 
 def test_an_argument_called_y_is_no_label_if_its_gradient_is_returned(file):

@@ -44,12 +44,11 @@ def test_an_example_is_read_in_its_form(form, file):
     target = next(iter(targets.values()))
     if form.name == "expression of recorded objects":
         target = targets["expression"]
-    ready = inputs.ready(module, target, {}, 0, None)
-    given = inputs.given_inputs(module, target) or ready.inputs
-    if given is None:
-        guessed = dict(zip(ready.forward.names, ready.forward.inputs, strict=True))
-        given = {name: guessed[name] for name in discovery.takes_inputs(target).required}
-    code = Code(target.forward, target.gradient, given, ordered=False)
+    pair = inputs.ready(module, target, {}, 0, None)
+    guessed = dict(zip(pair.names, pair.inputs, strict=True))
+    given = inputs.given_inputs(module, target)
+    given = given or {name: guessed[name] for name in target.parameters.required}
+    code = Code(target.forward, target.gradient, given)
     first = next(each for each in forms.FORMS if each.recognise(code) is not None)
     assert first.recognise == form.recognise
 

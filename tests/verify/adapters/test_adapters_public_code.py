@@ -57,22 +57,6 @@ class Embedding:
         self.dinputs = dvalues @ self.weights.T
         return self.dinputs
 """
-SHAPE_OF_OTHERS = """
-import numpy as np
-class Dense:
-    def __init__(self, units):
-        self.units = units
-        self.input_shape = None
-        self.weights = None
-    def initialize(self):
-        self.weights = np.random.randn(np.prod(self.input_shape), self.units)
-    def forward(self, x):
-        self.x = x
-        return x @ self.weights
-    def backward(self, dout):
-        self.dweights = {right} * self.x.T @ dout
-        return dout @ self.weights.T
-"""
 WINDOW = """
 import numpy as np
 class MeanPool:
@@ -124,14 +108,12 @@ class Sigmoid:
 """
 KINDS = {
     "output beside an empty cache": WITH_A_DICT,
-    "sizes that are called shapes": SHAPE_OF_OTHERS.replace("units", "out_shape"),
     "mean that the class takes, of y": AVERAGED_OF_Y,
     "examples in columns": COLUMNS_OF_EXAMPLES,
     "backward of the label": OF_THE_LABEL,
     "output of the name of its function": OF_OUTPUT,
     "labels in a column": COLUMNS,
     "indices": INDICES,
-    "shape that others set": SHAPE_OF_OTHERS,
     "window": WINDOW,
     "mean that the class takes": AVERAGED,
 }

@@ -33,16 +33,8 @@ def judge(pair):
     return check(pair)
 
 
-@pytest.mark.parametrize(
-    "product",
-    [
-        f_jvp,
-        lambda x, w, dx, dw: (f(x, w), f_jvp(x, w, dx, dw)),
-        lambda primals, tangents: f_jvp(*primals, *tangents),
-    ],
-)
-def test_a_right_jvp_is_right(product):
-    assert judge(jvp_pair(f, product, POINT)).ok
+def test_a_right_jvp_is_right():
+    assert judge(jvp_pair(f, f_jvp, POINT)).ok
 
 
 def test_a_wrong_jvp_names_its_input():
