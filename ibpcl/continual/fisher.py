@@ -54,6 +54,19 @@ class Squared(Plain):
 
     It has the parameters and the forward pass of :class:`ibpcl.models.layers.Plain`, and pulls
     slopes back to its inputs as usual.
+
+    Parameters
+    ----------
+    name : str
+        Name of the layer in the parameter vector, without a dot.
+    inputs : int
+        Number of inputs D.
+    units : int
+        Number of units K.
+    activation : {"relu", "leaky_relu", "softplus", "tanh"}, optional
+        Activation function; none by default.
+    positions : int
+        Number of rows of inputs that each example has, as in :class:`ibpcl.models.layers.Layer`.
     """
 
     def forward_vjp(self, dout, cache, needs_dx=True):

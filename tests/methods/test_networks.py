@@ -114,7 +114,7 @@ def test_dense_layers_in_a_line_are_hidden_layers(name, keys):
 
 @pytest.mark.parametrize("name", [*PLAIN, "bgd", "replay"])
 def test_every_method_on_layers_learns_with_convolutions_and_blocks(name):
-    keys = {"epochs": 10} if name == "bgd" else {"epochs": 3, "rate": 0.01}
+    keys = {"epochs": 10, "start": "he"} if name == "bgd" else {"epochs": 3, "rate": 0.01}
     learner = learned(name, network="conv:8;dense:16;blocks:2", batch=32, **keys)
     again = method(name).learner(learner.settings, 0, "numpy")
     again.load_state(learner.state())

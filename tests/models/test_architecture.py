@@ -38,7 +38,7 @@ def test_networks_without_masks_have_the_same_stages(kind):
     assert not net.masked  # blocks without switches are always on
     if kind is Gaussian:  # drawn weights are exact for shared weights, local noise elsewhere
         assert not net.layers["conv0"].local and net.layers["hidden0"].local
-    vector = net.initial(lambda layer, parameters: None, 0.1, (2.0,))
+    vector = net.initial(lambda layer, parameters: None, 0.1)
     assert np.isfinite(vector).all()
 
 
