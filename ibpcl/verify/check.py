@@ -306,8 +306,9 @@ def _steps(prepared, candidates):
     curves = _curves(problem, known.verdicts, prepared.terms.w[0], prepared.terms.rng)
     verdicts = dict(known.verdicts)
     for j, curve in curves.items():
-        numbers = {**verdicts[j].numbers, "taylor_slope": curve.taylor().slope}
-        verdicts[j] = replace(verdicts[j], numbers=numbers)
+        if not verdicts[j].ok:  # evidence that a report shows beside a wrong gradient
+            numbers = {**verdicts[j].numbers, "taylor_slope": curve.taylor().slope}
+            verdicts[j] = replace(verdicts[j], numbers=numbers)
     yield known._replace(verdicts=verdicts, curves=curves)
 
 
