@@ -294,6 +294,8 @@ class Match:
                 setattr(new, field, self.filled(getattr(pattern, field)))
         if isinstance(new, ast.Attribute) and new.attr == "T":
             return self._transposed(new)
+        if isinstance(new, ast.Call):
+            new.args = [_without_colons(node) for node in new.args]
         if isinstance(new, ast.Call) and isinstance(new.func, ast.Name):
             self._complete(new)
         is_number = "NUMBER" in self.bound and isinstance(new, ast.expr)
@@ -374,6 +376,17 @@ def placeholders_in(text):
     set of str
     """
     return {_placeholder(node) for node in ast.walk(ast.parse(text))} - {""}
+
+
+def _without_colons(node):
+    """Return an index as it is written outside of brackets: ``1:`` becomes ``slice(1, None)``."""
+    if isinstance(node, ast.Tuple):
+        return ast.Tuple([_without_colons(item) for item in node.elts], ast.Load())
+    if not isinstance(node, ast.Slice):
+        return node
+    parts = [node.lower, node.upper] + ([node.step] if node.step else [])
+    given = [part or ast.Constant(None) for part in parts]
+    return ast.Call(ast.Name("slice", ast.Load()), given, [])
 
 
 def _placeholder(node):
@@ -515,9 +528,33 @@ def _is_within(value, low, high):
     return is_array and bool(np.all((low <= value) & (value <= high)))
 
 
+def _fits_into(match, value):
+    """Return whether a value fits into A[B]; NumPy's ``add.at`` reads beyond the end of others."""
+    if not match.known.values:
+        return True
+    node = match.bound["B"]
+    items = node.elts if isinstance(node, ast.Tuple) else [node]
+    array = match.known.arrays.get(text_of(match.bound["A"]))
+    given = match.known.values
+    index = tuple(
+        slice(*(value_at(bound, given) for bound in (item.lower, item.upper, item.step)))
+        if isinstance(item, ast.Slice)
+        else value_at(item, given)
+        for item in items
+    )
+    if not is_numeric(array) or not is_numeric(value) or any(item is None for item in index):
+        return False
+    try:
+        shape = np.shape(array[index])
+        return np.broadcast_shapes(shape, np.shape(value)) == shape
+    except (IndexError, ValueError, TypeError):
+        return False
+
+
 # Whether a placeholder matches: a function of the match, the node, and its value.
 CONDITIONS = {
     "NAME": lambda match, node, value: isinstance(node, ast.Name) and is_numeric(value),
+    "PARTS": lambda match, node, value: _fits_into(match, value),
     "INDEX": lambda match, node, value: isinstance(node, ast.Name) and not is_term(match.place),
     "NUMBER": lambda match, node, value: (
         isinstance(node, ast.Constant) and type(node.value) in (int, float)

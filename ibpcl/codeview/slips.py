@@ -231,8 +231,8 @@ SLIPS = [
         (
             2,
             "few_entries",
-            f"A[B] {sign} C",
-            "np.add.at(A, B, C)",
+            f"A[B] {sign} PARTS",
+            "np.add.at(A, B, PARTS)",
             "repeated indices keep the last contribution only: accumulate with np.add.at",
         )
         for sign in ("=", "+=")

@@ -1,6 +1,7 @@
 """The table of slips: it names wrong code, and read backwards it plants mistakes in right code."""
 
 import ast
+import contextlib
 
 import numpy as np
 import pytest
@@ -95,3 +96,28 @@ def test_a_row_can_be_added():
     plain, more = (edits_of(code, recording, Everything(), rows) for rows in ((), (row,)))
     assert len(more) == len(plain) + 1
     assert any("np.exp(2 * -x)" in edit.words() for edit in more)
+
+
+def scattered(d, i, p):
+    d = d.copy()
+    d[:, i] = p
+    return d
+
+
+@pytest.mark.parametrize(("shape", "tried"), [((3, 2), True), ((2, 3, 2), False)])
+def test_values_are_added_at_indices_only_where_they_fit(shape, tried):
+    """NumPy's ``add.at`` reads beyond the end of values with too many axes, and may end Python."""
+    code = Code(scattered)
+
+    def run(function):
+        with contextlib.suppress(ValueError):
+            function(np.zeros((3, 4)), np.array([1, 1]), np.ones(shape))
+
+    texts = []
+    for edit in edits_of(code, Recording(code, run), Everything()):
+        undo = edit.swap()
+        texts.append(ast.unparse(code.trees[code.name]))
+        undo.swap()
+    found = [text for text in texts if "add.at" in text]
+    assert bool(found) == tried
+    assert all("np.add.at(d, (slice(None, None), i), p)" in text for text in found)

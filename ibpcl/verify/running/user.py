@@ -288,13 +288,13 @@ class FileRun(Request):
     def _silent(self, title, end):
         """Return the result for a pair whose process has ended before its verdict."""
         if not isinstance(end, Ended):
-            return Checked(title, "wrong", f"no verdict: the checker raises {end}")
+            return Checked(title, "undecided", f"no verdict: the checker raises {end}")
         if end.cause == "waiting":
             return Checked(title, "undecided", f"not finished within {self.timeout:g} s")
         if end.cause == "message":
-            return Checked(title, "wrong", f"no verdict: a message is not valid: {end.details}")
+            return Checked(title, "undecided", f"no verdict: a message is not valid: {end.details}")
         ending = f"with exit code {end.code}" if end.code >= 0 else f"by signal {-end.code}"
-        return Checked(title, "wrong", f"no verdict: the file ended the process {ending}")
+        return Checked(title, "undecided", f"no verdict: the file ended the process {ending}")
 
 
 def _bare(name):
