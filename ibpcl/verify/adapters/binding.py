@@ -382,7 +382,8 @@ def _names_read(function):
 
 def _by_elimination(gradient, roles, unknown, forward):
     """Give the remaining roles to the parameters whose names say nothing."""
-    waiting = list(unknown)
+    tree = tree_of(gradient)
+    waiting = [name for name in unknown if not _is_object(tree, name)]
     taken = list(roles.values())
     caches = [role for role in taken if role == "cache" or isinstance(role, int)]
     if not any(role == "dout" or role[:1] == ("dout",) for role in taken if _is_named(role)):
@@ -409,6 +410,23 @@ def _by_elimination(gradient, roles, unknown, forward):
         and not any(words.is_data(name) and words.is_prediction(role[0]) for name, role in pairs)
     ):
         roles.update(pairs)
+
+
+def _is_object(tree, name):
+    """Return whether a function calls a parameter, or reads an attribute that no array has.
+
+    Such a parameter is an activation or an optimizer, and no input.
+    """
+    return any(
+        (isinstance(node, ast.Call) and getattr(node.func, "id", None) == name)
+        or (
+            isinstance(node, ast.Attribute)
+            and getattr(node.value, "id", None) == name
+            and not hasattr(np.ndarray, node.attr)
+            and not hasattr(dict, node.attr)
+        )
+        for node in ast.walk(tree or ast.Pass())
+    )
 
 
 def _predictions(gradient, roles, forward):

@@ -245,9 +245,13 @@ def _variants(guess):
     """
     made = []
     arrays = {name: value for name, value in guess.items() if np.ndim(value) == 2}
-    if len(arrays) == len(guess) == 2 and len({value.shape for value in arrays.values()}) == 1:
-        vectors = {name: value[:, 0].copy() for name, value in arrays.items()}
-        columns = {name: value[:, :1].copy() for name, value in arrays.items()}
+    if (
+        arrays
+        and len(guess) == 2
+        and len({len(value) for value in guess.values() if np.ndim(value)}) == 1
+    ):
+        vectors = {**guess, **{name: value[:, 0].copy() for name, value in arrays.items()}}
+        columns = {**guess, **{name: value[:, :1].copy() for name, value in arrays.items()}}
         made += [(guesses.described(inputs), inputs) for inputs in (vectors, columns)]
     square = {name: value for name, value in arrays.items() if len(set(value.shape)) == 1}
     if square:  # a quadratic form is the same for the symmetric part of its matrix

@@ -126,13 +126,8 @@ def pair_of(f, g, given, keywords=(), output=None):
     forward = binding.Forward(
         title_of(f), list(given), len(extras), max(outputs, 1), returned_names(f)
     )
-    made = []
-    for way in binding.readings_of(g, parameters, forward, output):
-        pair = build(_routine(f, g, arguments, outputs, way))
-        if pair.raised is not None and are_all_outputs(result, pair, way):
-            pair = build(_routine(f, g, arguments, len(result), way))
-        made.append(pair)
-    return joined(made)
+    ways = binding.readings_of(g, parameters, forward, output)
+    return joined([build(_routine(f, g, arguments, outputs, way)) for way in ways])
 
 
 def _routine(f, g, arguments, outputs, way):
@@ -175,35 +170,6 @@ def _routine(f, g, arguments, outputs, way):
     return made._replace(notes=notes)
 
 
-def are_all_outputs(result, pair, way):
-    """Return whether a gradient function that raises may expect a cotangent for each result.
-
-    It uses no result of the forward as a cache, and it unpacks its cotangent.
-
-    Parameters
-    ----------
-    result : object
-        What the forward returned.
-    pair : Pair
-        The pair with one output, whose gradient function has raised.
-    way : Reading
-        How the gradient function is called.
-
-    Returns
-    -------
-    bool
-        True if all results should be outputs.
-    """
-    uses_cache = any(role == "cache" or isinstance(role, int) for role in way.call.roles)
-    return (
-        isinstance(result, tuple)
-        and len(result) > 1
-        and all(map(leaves.is_array, result))
-        and not uses_cache
-        and "to unpack" in str(pair.raised)
-    )
-
-
 def n_outputs(result, parameters):
     """Return the number of outputs in the result of a forward; 0 if the whole result is one output.
 
@@ -222,16 +188,12 @@ def n_outputs(result, parameters):
     if not isinstance(result, tuple) or len(result) < 2:
         return 0
     cotangents = sum(map(words.is_cotangent, parameters.required))
-    if cotangents > 1 and (cotangents <= len(result) or cotangents == _outputs_in_tuple(result)):
-        return cotangents
-    return 1
+    are_outputs = 1 < cotangents <= len(result) and all(map(leaves.is_array, result[:cotangents]))
+    return cotangents if are_outputs else 1
 
 
 def split(result, outputs):
     """Split the result of a forward into the output and everything else.
-
-    Several outputs may also be in an inner tuple: ``((y, s), cache)`` and ``(y, s, cache)`` are
-    split alike.
 
     Parameters
     ----------
@@ -249,15 +211,7 @@ def split(result, outputs):
     """
     if outputs == 0 or not isinstance(result, tuple):
         return result, ()
-    if outputs > 1 and _outputs_in_tuple(result) == outputs:
-        return result[0], tuple(result[1:])
     return (result[0] if outputs == 1 else tuple(result[:outputs])), tuple(result[outputs:])
-
-
-def _outputs_in_tuple(result):
-    """Return the number of outputs in the tuple that a result begins with, 0 if there is none."""
-    first = result[0]
-    return len(first) if isinstance(first, tuple) and all(map(leaves.is_array, first)) else 0
 
 
 def is_standard(code, wrt):

@@ -19,20 +19,18 @@ from ibpcl.verify.adapters.build import (
     LOSS_WORDS,
     Routine,
     build,
-    cotangent,
     evaluated,
     joined,
     require_output,
 )
 from ibpcl.verify.adapters.construction import constructed
-from ibpcl.verify.adapters.function import are_all_outputs, n_outputs, split
-from ibpcl.verify.adapters.methods import is_free, method_of, methods_of
+from ibpcl.verify.adapters.function import n_outputs, split
+from ibpcl.verify.adapters.methods import keeps_in_call, method_of, methods_of
 from ibpcl.verify.adapters.refusals import FormError, raised
 from ibpcl.verify.adapters.signatures import (
     method_parameters,
     parameters_of,
     returned_names,
-    store_of,
     tree_of,
 )
 
@@ -122,15 +120,17 @@ def recognise(code):
         return None
     parameters = parameters_of(getattr(holder, methods.forward))
     given, keywords = code._replace(inputs=inputs).named(parameters)
-    if "copy" in parameters.optional and "copy" not in given:  # else it works in place
-        given, keywords = {**given, "copy": True}, [*keywords, "copy"]
-    pair = Layer(holder, given, keywords, methods).pair(code.output)
     flag = next((name for name in parameters.optional if words.is_training(name)), None)
-    if pair.raised is None or flag is None or flag in given:
-        return pair
-    # The forward keeps what the backward needs only in training.
-    pair = Layer(holder, {**given, flag: True}, [*keywords, flag], methods).pair(code.output)
-    return replace(pair, notes=(*pair.notes, f"the forward is called with {flag}=True"))
+    notes = ()
+    if flag is not None and flag not in given:  # a forward may keep what is needed in training only
+        given[flag] = True
+        keywords = [*keywords, flag]
+        notes = (f"the forward is called with {flag}=True",)
+    pair = Layer(holder, given, keywords, methods).pair(code.output)
+    if pair.raised is not None and keeps_in_call(type(holder), methods.forward):
+        methods = methods._replace(forward="__call__")
+        pair = Layer(holder, given, keywords, methods).pair(code.output)
+    return replace(pair, notes=(*pair.notes, *notes))
 
 
 class Layer:
@@ -158,21 +158,13 @@ class Layer:
         self.methods = methods
         self.arguments = Arguments(given, tuple(keywords))
         self.forward, self.backward = (method_of(self.kind, name) for name in methods)
-        self.store = store_of(self.backward)
-        every = method_parameters(self.kind, methods.backward)
-        self.received = every._replace(
-            required=[name for name in every.required if name != self.store],
-            optional=[name for name in every.optional if name != self.store],
-        )
+        self.received = method_parameters(self.kind, methods.backward)
         self.holder = leaves.widened(holder)
         self.draws = False
-        self.moves = False  # whether the backward changes parameters
-        after, self.result = self._probe(self.holder)
-        if self._is_prepared_by_forward(after):
-            self.holder = state.prepared(self.holder, after)
-            after, self.result = self._probe(self.holder)
-        self.after = after
-        found = state.parameters_in(self.holder, after, list(given.values()))
+        self.moves = False  # whether the backward changes parameters; an update is for one step
+        self.after, self.result = self._probe(self.holder)
+        self._refuse_made_by_forward()
+        found = state.parameters_in(self.holder, self.after, list(given.values()))
         self.used = {item.name for item in found[:MOST] if self._is_used(item)}
         self.parameters = [
             item for item in found if item.name in self.used or not state.is_gradient(item)
@@ -214,15 +206,23 @@ class Layer:
             outs.append(leaves.arrays_in(out) if leaves.is_container(out) else {(): out})
         return any(not np.array_equal(outs[0][path], outs[1].get(path)) for path in outs[0])
 
-    def _is_prepared_by_forward(self, after):
-        """Return whether the first forward call creates parameters with sizes from the input."""
+    def _refuse_made_by_forward(self):
+        """Raise an error for parameters that the first forward makes with sizes of its input."""
         before = leaves.arrays_in(self.holder)
-        new = [path for path in leaves.arrays_in(after) if path not in before]
-        return any(state.is_parameter(path) and self._is_kept(after, path) for path in new)
+        new = [path for path in leaves.arrays_in(self.after) if path not in before]
+        lazy = [path for path in new if state.is_parameter(path) and self._is_kept(path)]
+        if lazy:
+            forward = f"layer.{self.methods.forward}({', '.join(self.arguments.given)})"
+            raise FormError(
+                f"the first forward of {self.kind.__name__} makes {leaves.text_of(lazy[0])}",
+                f"make an object in the file and call it once: layer = {self.kind.__name__}(...), "
+                f"{forward}",
+                in_gradient=True,
+            )
 
-    def _is_kept(self, after, path):
+    def _is_kept(self, path):
         """Return whether another forward keeps a changed array, and does not compute it again."""
-        copy = leaves.duplicate(after)
+        copy = leaves.duplicate(self.after)
         array = leaves.arrays_in(copy)[path]
         changed = array + 1
         array[...] = changed
@@ -265,6 +265,7 @@ class Layer:
         """
         outputs = n_outputs(self.result, self.received)
         out, extras = split(self.result, outputs)
+        self.is_number = not isinstance(out, tuple) and np.ndim(out) == 0
         backward = self._title(self.methods.backward)
         require_output(out, self._title(self.methods.forward), backward, self._usage())
         self._refuse_identity(out)
@@ -278,15 +279,10 @@ class Layer:
             keeps=_stores(self.forward),
             bends=self._bends(out),
             axes=np.ndim(out) if outputs < 2 else None,
-            kept=self._kept_beside(out),
+            kept=self._kept_beside(),
         )
         ways = binding.readings_of(self.backward, self.received, forward, output)
-        made = []
-        for way in ways:
-            pair = build(self._routine(way, outputs, forward))
-            if pair.raised is not None and are_all_outputs(self.result, pair, way):
-                pair = build(self._routine(way, len(self.result), forward))
-            made.append(pair)
+        made = [build(self._routine(way, outputs, forward)) for way in ways]
         if made[0].raised is not None:
             self._refuse_unset(made[0].raised)
         return joined(made)
@@ -294,7 +290,7 @@ class Layer:
     def _bends(self, out):
         """Return whether only an input can tell the gradient where the forward was evaluated."""
         moved = {n: x for n, x in self.arguments.given.items() if leaves.is_array(x)}
-        if len(moved) != 1 or isinstance(out, tuple) or not is_free(self.kind, self.methods[1]):
+        if len(moved) != 1 or isinstance(out, tuple) or _stores(self.forward):
             return False
         [(name, value)] = moved.items()
 
@@ -307,9 +303,9 @@ class Layer:
         with np.errstate(all="ignore"):
             return not np.allclose(at(-2) + 2 * at(1), 3 * at(0), equal_nan=True)
 
-    def _kept_beside(self, out):
+    def _kept_beside(self):
         """Return the name of an attribute that keeps an array as output beside a number."""
-        named = {} if np.ndim(out) else dict(leaves.children(self.after))
+        named = dict(leaves.children(self.after)) if self.is_number else {}
         return next(
             (
                 name
@@ -342,12 +338,6 @@ class Layer:
                 f"{raised(error, title)}; it takes any arguments: give its parameters names",
                 in_gradient=True,
             )
-        if isinstance(getattr(error, "obj", None), np.ufunc):  # a guessed activation
-            raise FormError(
-                f"{raised(error, title)}; make an object with an activation of the file: "
-                f"layer = {self.kind.__name__}(...)",
-                in_gradient=True,
-            )
         unset = [step for step, value in leaves.children(self.holder) if value is None]
         if isinstance(error, (AttributeError, TypeError)) and "NoneType" in str(error) and unset:
             raise FormError(
@@ -360,6 +350,7 @@ class Layer:
     def _routine(self, way, outputs, forward):
         """Return how the object is run in one reading."""
         inputs = self.arguments.spread
+        self.moves |= way.call.takes_rate
         by_name = {item.name: item for item in self.parameters}
         learned = [item.name for item in self.parameters if self._is_learned(item)]
 
@@ -378,13 +369,12 @@ class Layer:
             positional, named = way.call.arguments(
                 dout, held.out, held.extras, held.arguments, kept
             )
-            holder = held.holder
-            if way.call.takes_rate or self.moves:  # an update is for one step
-                holder = leaves.duplicate(holder)
+            holder = leaves.duplicate(held.holder) if self.moves else held.holder
             before = leaves.arrays_in(holder)
             values = {path: np.array(value) for path, value in before.items()}
-            result = self._result(source, holder, positional, named)
+            result = source(holder, *positional, **named)
             after = leaves.arrays_in(holder)
+            self.moves |= any(_is_updated(item, after, values) for item in self.parameters)
             updates = {
                 item.name: (values[path] - after[path]) / way.call.rate(dout)
                 for item in self.parameters
@@ -442,16 +432,7 @@ class Layer:
 
     def _names(self):
         """Return the names in the ``return`` of the backward."""
-        names = returned_names(getattr(self.kind, self.methods.backward))
-        return names if self.store is None else [names, None]
-
-    def _result(self, source, holder, positional, named):
-        """Call a backward; return its result, and the dict in which it stores gradients."""
-        if self.store is None:
-            return source(holder, *positional, **named)
-        stored = {}
-        by_name = dict(zip(self.received.required, positional, strict=False))
-        return source(holder, **by_name, **named, **{self.store: stored}), stored
+        return returned_names(getattr(self.kind, self.methods.backward))
 
     def _seeded(self, function):
         """Call a function with the same draws from NumPy's global generator each time."""
@@ -473,21 +454,15 @@ class Layer:
             )
         returned = {name: (RETURNED, *path) for name, path in found.paths.items()}
         kept = {}
+        n_data = sum(not words.may_be_label(leaf.name) for leaf in moved)
         for leaf in moved:
-            path = state.input_gradient_path(
-                leaf.name,
-                np.shape(leaf.value),
-                after,
-                before,
-                sum(not words.may_be_label(other.name) for other in moved) == 1,
-            )
+            shape = np.shape(leaf.value)
+            path = state.input_gradient_path(leaf.name, shape, after, before, n_data == 1)
             is_data = words.may_be_label(leaf.name) and len(moved) > 1
             if leaf.name not in returned and path and path not in kept.values() and not is_data:
                 kept[leaf.name] = path
-        for item in self.parameters:
-            paths = state.gradient_paths(item, after, before)
-            if paths and item.name not in returned:
-                kept[item.name] = paths[0]
+        stored = state.gradients_in(self.parameters, after, before)
+        kept.update({name: path for name, path in stored.items() if name not in returned})
         updated = {name: (UPDATES, name) for name in updates}
         places = {name: (KEPT, *path) for name, path in kept.items()}
         extra = found.extra + self._gradients_of_numbers(after, kept.values())
@@ -523,20 +498,15 @@ class Layer:
 
     def _ignores_dout(self, routine):
         """Return whether a backward of a loss returns the same values for every ``dout``."""
+        if not self.is_number or not (routine.takes_cotangent and self._is_loss()):
+            return False
         found = []
         for dout in (np.float64(1), np.float64(2)):
             values = [leaves.duplicate(leaf.value) for leaf in routine.inputs]
+            _, cache = routine.evaluate(routine.forward, values, {})
             try:
-                out, cache = routine.evaluate(routine.forward, values, {})
-                is_number = np.size(out) == 1
-                given = dout if is_number else cotangent(out, 0)
-                gradients = routine.pull(routine.backward, given, cache)
+                gradients = routine.pull(routine.backward, dout, cache)
             except (Exception, SystemExit):  # found when the pair is judged
-                return False
-            self.moves |= any(
-                _is_updated(item, gradients.arrays, gradients.values) for item in self.parameters
-            )
-            if not (is_number and routine.takes_cotangent and self._is_loss()):
                 return False
             paths = routine.assign(gradients).paths.values()
             found.append([reading.at(gradients, path) for path in paths])

@@ -71,6 +71,7 @@ P = r"x|p|a|z|al|logits?|scores?|inputs?|ypred|yhat|pred\w*|probs?|outputs?|out|
 INDICES = r".*(ids|index|indices|idx|tokens)"
 OTHERS = r".*"
 
+MOST = 20  # parameters for which inputs are guessed
 IMAGE = "conv|pool|image|img|spatial|cnn|2d|upsampl"
 INDEX = "embed|lookup|token|index|gather|word"
 TWO_CLASSES = "binary|bce"
@@ -88,19 +89,19 @@ class Layout(NamedTuple):
         Pattern of words in the name of a function for which the layout comes first.
     only : bool
         Whether the layout is for such functions alone.
+    most : int
+        Number of parameters up to which it is tried.
     """
 
     rows: tuple
     words: str = "(?!)"
     only: bool = False
+    most: int = MOST
 
 
-def _layout(*rows, words="(?!)", only=False):
-    return Layout(
-        tuple((name, values if isinstance(values, list) else [values]) for name, values in rows),
-        words,
-        only,
-    )
+def _layout(*rows, **options):
+    listed = ((name, one if isinstance(one, list) else [one]) for name, one in rows)
+    return Layout(tuple(listed), **options)
 
 
 LAYOUTS = (
@@ -142,6 +143,7 @@ LAYOUTS = (
             (Y, BINARY if shape == (3,) else shape),
             (r"gamma|beta|scale|shift|gain|offset|bias|b\d?", shape[-1:]),
             (OTHERS, shape),
+            most=MOST if len(shape) < 3 else 2,
         )
         for shape in ((3, 4), (4,), (3,), (4, 1), (1, 4), (), (4, 4), (2, 3, 4, 4), (3, 5, 4))
     ),
@@ -176,7 +178,7 @@ def fitting(names, context, shapes, probabilities):
     seen = set()
     ordered = sorted(LAYOUTS, key=lambda layout: not re.search(layout.words, context))
     for layout in ordered:
-        if layout.only and not re.search(layout.words, context):
+        if len(names) > layout.most or (layout.only and not re.search(layout.words, context)):
             continue
         options = [_candidates(name, layout, shapes.get(name)) for name in names]
         for chosen in itertools.product(*options):

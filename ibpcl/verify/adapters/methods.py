@@ -59,6 +59,27 @@ def _first(names, own, named):
     return ""
 
 
+def keeps_in_call(kind, forward):
+    """Return whether calling an object keeps something in it, and then calls its forward.
+
+    Parameters
+    ----------
+    kind : type
+        The class.
+    forward : str
+        Name of its forward method.
+
+    Returns
+    -------
+    bool
+        True if ``__call__`` sets attributes, so that ``layer(x)`` is more than its forward.
+    """
+    tree = tree_of(kind.__call__)
+    attributes = [n for n in ast.walk(tree or ast.Pass()) if isinstance(n, ast.Attribute)]
+    is_kept = any(isinstance(node.ctx, ast.Store) for node in attributes)
+    return is_kept and any(node.attr == forward for node in attributes)
+
+
 def free_methods(kind):
     """Return the methods of a class that need no attribute of an object.
 

@@ -6,8 +6,6 @@ import re
 import textwrap
 from typing import NamedTuple
 
-from ibpcl.verify.adapters import vocabulary as words
-
 
 class Parameters(NamedTuple):
     """The parameters of a function, without ``self``.
@@ -83,53 +81,6 @@ def method_parameters(kind, name):
     """
     static = isinstance(inspect.getattr_static(kind, name, None), (staticmethod, classmethod))
     return parameters_of(getattr(kind, name), skip=0 if static else 1)
-
-
-def store_of(function):
-    """Return the parameter of a function that is a dict in which it stores gradients.
-
-    Parameters
-    ----------
-    function : callable
-        The function.
-
-    Returns
-    -------
-    str or None
-        The name of a parameter whose string keys the function assigns, or that has the name of a
-        gradient and is annotated as a dict.
-
-    Examples
-    --------
-    >>> def backward(self, dout, grads: dict): ...
-    >>> store_of(backward)
-    'grads'
-    """
-    tree = tree_of(function)
-    names = parameters_of(function).every
-    if tree is not None:
-        for node in ast.walk(tree):
-            if (
-                isinstance(node, ast.Subscript)
-                and isinstance(node.ctx, ast.Store)
-                and isinstance(node.value, ast.Name)
-                and node.value.id in names
-                and (
-                    isinstance(node.slice, ast.JoinedStr)
-                    or isinstance(getattr(node.slice, "value", None), str)
-                )
-            ):
-                return node.value.id
-    annotations = getattr(function, "__annotations__", {})
-    return next(
-        (
-            name
-            for name in names
-            if words.plain(name) in words.GRADIENT_HOLDERS
-            and re.match(r"(<class ')?(typing\.)?dict\b", str(annotations.get(name)), re.IGNORECASE)
-        ),
-        None,
-    )
 
 
 def tree_of(function):

@@ -124,56 +124,6 @@ def kept_output(holder):
     return next(iter(named), None)
 
 
-def prepared(before, after):
-    """Return a copy of an object with everything that its first forward has created permanently.
-
-    These are values that were None, flags, and missing items in collections of parameters.  Lists
-    and counters, in which a forward stores values for its backward, are left out.
-
-    Parameters
-    ----------
-    before : object
-        The object before its first forward.
-    after : object
-        A copy after a forward.
-
-    Returns
-    -------
-    object
-        The prepared copy.
-    """
-    made = leaves.duplicate(before)
-    waiting = [(made, leaves.duplicate(after), False)]
-    while waiting:
-        old, new, is_holder = waiting.pop()
-        known = dict(leaves.children(old))
-        for step, value in leaves.children(new):
-            earlier = known.get(step)
-            named = isinstance(step, str) and words.plain(step) in (
-                words.PARAMETER_HOLDERS | words.GRADIENT_HOLDERS
-            )
-            if step not in known:
-                if isinstance(value, (list, int)) and not is_holder and isinstance(old, dict):
-                    leaves.put(old, (step,), type(value)())
-                keep = is_holder or (isinstance(step, str) and words.is_learned(step))
-            else:
-                keep = (
-                    earlier is None
-                    or isinstance(value, bool)
-                    or (isinstance(value, dict) and named)
-                )
-            if keep and not (isinstance(earlier, list) or isinstance(value, list)):
-                leaves.put(old, (step,), value)
-            elif (
-                earlier is not None
-                and not isinstance(value, (np.ndarray, list, tuple))
-                and type(value) is type(earlier)
-                and leaves.children(value)
-            ):
-                waiting.append((earlier, value, named))
-    return made
-
-
 def _without_data(path):
     """Return a path without a last step such as ``data``: ``W.data`` becomes ``W``."""
     return (
@@ -207,13 +157,13 @@ def _is_marked(path):
     )
 
 
-def gradient_paths(parameter, after, before):
-    """Return the paths that may hold the gradient of a parameter, the best first.
+def gradients_in(parameters, after, before):
+    """Return where an object stores the gradients of its parameters.
 
     Parameters
     ----------
-    parameter : Parameter
-        The parameter.
+    parameters : sequence of Parameter
+        The parameters.
     after : dict of tuple to ndarray
         Arrays of the object after the backward, by path.
     before : dict of tuple to ndarray
@@ -221,9 +171,16 @@ def gradient_paths(parameter, after, before):
 
     Returns
     -------
-    list of tuple
-        The paths.
+    dict of str to tuple
+        The path by the name of the parameter.  A path that fits two parameters is left out.
     """
+    best = {item.name: _gradient_path(item, after, before) for item in parameters}
+    paths = list(best.values())
+    return {name: path for name, path in best.items() if path and paths.count(path) == 1}
+
+
+def _gradient_path(parameter, after, before):
+    """Return the path that most likely holds the gradient of a parameter, or None."""
     ranked = []
     for path, value in after.items():
         if path in parameter.paths:
@@ -236,16 +193,17 @@ def gradient_paths(parameter, after, before):
             continue  # another size is a mistake only under the very name of the gradient
         other_shape = np.shape(value) != np.shape(parameter.value)
         ranked.append((not changed, other_shape, min(ranks), len(path), path))
-    return [item[-1] for item in sorted(ranked, key=lambda item: item[:-1])]
+    return min(ranked, key=lambda item: item[:-1])[-1] if ranked else None
 
 
 def _match(own, path):
     """Return how well a path fits as that of another path's gradient; 0 is best.
 
-    None means that it does not fit.
+    None means that it does not fit.  The key in a dict of parameters may be the key in a dict of
+    gradients: ``grads["W"]`` belongs to ``weights["W"]``.
     """
     cost = _cost(own, path)
-    if cost is None and len(own) > 1 and words.plain(own[-2]) in words.WEIGHT_HOLDERS:
+    if cost is None and len(own) > 1 and isinstance(own[-2], str):
         cost = _cost(own[:-2] + own[-1:], path)
     return cost
 

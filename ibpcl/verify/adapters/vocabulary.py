@@ -183,7 +183,7 @@ LABELS = {
 }
 COUNTS = frozenset({"n", "num", "number", "count", "size"})
 LABEL_WORDS = frozenset(
-    {"true", "expected", "target", "targets", "label", "labels", "actual", "truth"}
+    {"true", "correct", "expected", "target", "targets", "label", "labels", "actual", "truth"}
 )
 # data, dim, dtype
 _NOT_GRADIENTS = "at|im|ep|ec|t|ev|r|ilat|iv|ic|ur|eg|is|om|ef|en|es|et|oc|own|ouble|ay|eb|ummy"
@@ -258,8 +258,6 @@ PARAMETER_HOLDERS = {
     "values",
     "theta",
 }
-# Dicts of parameters, whose gradients may be in a dict of another name.
-WEIGHT_HOLDERS = {"p", "w", "wts", "weights", "vars", "variables", "trainable"}
 GRADIENT_HOLDERS = {
     "grads",
     "gradients",

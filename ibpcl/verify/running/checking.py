@@ -19,7 +19,13 @@ from ibpcl.verify.adapters import discovery, loading
 from ibpcl.verify.adapters.closure import returns_closure
 from ibpcl.verify.adapters.expression import is_users, record_of
 from ibpcl.verify.adapters.guesses import described
-from ibpcl.verify.adapters.inputs import is_input, other_choices, ready, refuse_shapes
+from ibpcl.verify.adapters.inputs import (
+    given_inputs,
+    is_input,
+    other_choices,
+    ready,
+    refuse_shapes,
+)
 from ibpcl.verify.adapters.loss import returns_gradients
 from ibpcl.verify.adapters.refusals import FormError, passes_users_code, place_of, raised
 from ibpcl.verify.adapters.target import Target
@@ -585,6 +591,9 @@ def without_report(trap, loaded, target, request):
             "words": f"check: {title}: {_object_to_make(target, error.reason)}",
         }
     if cause is not None and passes_users_code(cause) and not isinstance(cause, UserError):
+        if not request.shapes and not given_inputs(loaded.module, target):
+            advice = "provide inputs for which it runs by check_inputs() or --shape"
+            return {"state": "refused", "words": f"check: {title}: {raised(cause, 'it')}; {advice}"}
         return {
             "state": "wrong",
             "words": f"it raises {raised(cause, '').removeprefix(' raises ')}",

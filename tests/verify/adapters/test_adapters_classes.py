@@ -108,32 +108,6 @@ class WithParameterObjects:
         return delta @ self.W.data.T
 
 
-class Lazy:
-    """Sizes come with the first forward; inputs are kept in a list."""
-
-    def __init__(self, n_out):
-        self.n_out = n_out
-        self.n_in = None
-        self.ready = False
-        self.parameters = {"W": None}
-        self.gradients = {}
-        self.X = []
-
-    def forward(self, X):
-        if not self.ready:
-            self.n_in = X.shape[1]
-            self.ready = True
-            self.parameters["W"] = np.random.normal(size=(self.n_in, self.n_out))  # noqa: NPY002
-            self.gradients["W"] = np.zeros_like(self.parameters["W"])
-        self.X.append(X)
-        return X @ self.parameters["W"]
-
-    def backward(self, dLdy):
-        (X,) = self.X
-        self.gradients["W"] = X.T @ dLdy
-        return dLdy @ self.parameters["W"].T
-
-
 class Network:
     def __init__(self):
         self.layers = [Returned(4, 6), Returned(6, 2)]
@@ -205,7 +179,6 @@ class Scale:
         (Updating(), ["x", "W", "b"]),
         (Kept(), ["inputs", "weights"]),
         (WithParameterObjects(), ["x", "W"]),
-        (Lazy(5), ["X", 'parameters["W"]']),
         (Dropout(), ["x"]),
         (Network(), ["x", "layers[0].W", "layers[0].b", "layers[1].W", "layers[1].b"]),
     ],
@@ -217,7 +190,7 @@ def test_a_layer_and_its_parameters_are_right(layer, names):
     assert [item.name for item in report.inputs] == names
 
 
-@pytest.mark.parametrize("kind", [Returned, InAttributes, Kept, Lazy])
+@pytest.mark.parametrize("kind", [Returned, InAttributes, Kept])
 def test_a_class_is_made_with_sizes_that_fit(kind):
     assert check(kind, X).ok
 
@@ -342,11 +315,17 @@ class LazyNorm:
         return g * (self.gamma if self.outside else 1) / self.deviation
 
 
-def test_parameters_that_the_first_forward_makes_are_checked():
-    right = check(LazyNorm(), (X,))
+def test_parameters_that_the_first_forward_makes_are_asked_for():
+    with pytest.raises(FormError, match="call it once"):
+        check(LazyNorm(), (X,))
+    layer = LazyNorm()
+    layer.forward(X)
+    right = check(layer, (X,))
     assert right.ok and [item.name for item in right.inputs] == ["x", "gamma", "beta"]
     # gamma is 1 in the beginning, which would hide this mistake
-    assert not check(LazyNorm(outside=True), (X,)).ok
+    wrong = LazyNorm(outside=True)
+    wrong.forward(X)
+    assert not check(wrong, (X,)).ok
 
 
 class FirstLayer:
@@ -453,7 +432,7 @@ def test_names_in_the_return_of_a_static_method_decide():
 
 
 class Stored:
-    """Keeps its input only in training, and stores gradients in a dict that it is given."""
+    """Stores gradients in a dict that its backward is given."""
 
     def __init__(self, n_in=4, n_out=5):
         self.params = {"layer/W": np.random.default_rng(0).normal(size=(n_in, n_out))}
@@ -468,18 +447,9 @@ class Stored:
         return dout @ self.params["layer/W"].T
 
 
-class StoredWrong(Stored):
-    def backward(self, gradients, dout):
-        gradients["layer/W"] = 2 * self.x.T @ dout
-        return dout @ self.params["layer/W"].T
-
-
-def test_gradients_are_read_from_a_dict_that_the_backward_fills():
-    report = check(Stored(), X)
-    assert report.ok and [item.name for item in report.inputs] == ["x", 'params["layer/W"]']
-    assert any("training=True" in note for note in report.notes)
-    wrong = check(StoredWrong(), X)
-    assert wrong["x"].ok and wrong['params["layer/W"]'].kind == "constant_factor"
+def test_a_dict_that_the_backward_fills_is_asked_for():
+    with pytest.raises(FormError, match="dout"):
+        check(Stored(), X)
 
 
 class Penalized:

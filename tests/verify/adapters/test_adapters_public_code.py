@@ -106,7 +106,65 @@ class Sigmoid:
         s = self.forward(x)[0]
         return {right} * dout * s * (1 - s)
 """
+KEPT_IN_CALL = """
+import numpy as np
+class Linear:
+    def __init__(self, n_in, n_out):
+        self.W = np.random.default_rng(0).normal(size=(n_in, n_out))
+        self.kept = 0
+    def __call__(self, x):
+        self.kept = x
+        return self.forward(x)
+    def forward(self, x):
+        return x @ self.W
+    def backward(self, dout):
+        self.W_grad = {right} * self.kept.swapaxes(0, 1) @ dout
+        return dout @ self.W.T
+"""
+SAME_KEYS = """
+import numpy as np
+class Linear:
+    def __init__(self, n_in, n_out):
+        rng = np.random.default_rng(0)
+        self.tensors = {{"weight": rng.normal(size=(n_out, n_in)), "bias": np.zeros(n_out)}}
+        self.grads = {{}}
+    def forward(self, x):
+        self.x = x
+        return x @ self.tensors["weight"].T + self.tensors["bias"]
+    def backward(self, dout):
+        self.grads = {{"weight": dout.T @ self.x, "bias": {right} * dout.sum(axis=0)}}
+        return dout @ self.tensors["weight"]
+"""
+AT_THE_INPUT = """
+import numpy as np
+class LeakyRelu:
+    def __init__(self, alpha=0.01):
+        self.alpha = alpha
+    def forward(self, x):
+        return np.where(x > 0, x, x * self.alpha)
+    def backward(self, x, learning_rate=None):
+        dx = {right} * np.where(x > 0, 1, self.alpha)
+        return dx
+"""
+OF_THE_PREDICTION = """
+def mse(correct_val, predicted_val):
+    return (correct_val - predicted_val) ** 2
+def mse_prime(correct_val, predicted_val):
+    return {right} * 2 * (predicted_val - correct_val)
+"""
+LOSS_AND_DOUT = """
+import numpy as np
+def squared_loss(score, y):
+    loss = np.mean((score - y) ** 2)
+    dout = {right} * 2 * (score - y) / score.size
+    return loss, dout
+"""
 KINDS = {
+    "input that the call keeps": KEPT_IN_CALL,
+    "gradients under the keys of the parameters": SAME_KEYS,
+    "derivative at the input": AT_THE_INPUT,
+    "derivative for the prediction": OF_THE_PREDICTION,
+    "loss and dout": LOSS_AND_DOUT,
     "output beside an empty cache": WITH_A_DICT,
     "mean that the class takes, of y": AVERAGED_OF_Y,
     "examples in columns": COLUMNS_OF_EXAMPLES,
@@ -182,6 +240,68 @@ class Square:
         return 2 * self.x * dout
 """
     assert verdicts(tmp_path, source) == ["refused"]
+
+
+def test_an_optimizer_is_asked_for(tmp_path):
+    source = """
+import numpy as np
+class Dense:
+    def __init__(self, n_in, n_out):
+        self.weights = np.ones((n_in, n_out))
+    def forward(self, data):
+        self.data = data
+        return data @ self.weights
+    def backward(self, output_error, optimizer_fn, learning_rate):
+        dw = self.data.T @ output_error
+        self.weights = optimizer_fn.minimize(self.weights, dw, learning_rate)
+        return output_error @ self.weights.T
+"""
+    assert verdicts(tmp_path, source) == ["refused"]
+
+
+def test_a_forward_that_raises_at_guessed_inputs_is_no_mistake(tmp_path):
+    source = """
+import numpy as np
+class Loss:
+    def forward(self, outputs, targets):
+        return -np.log(outputs[:, targets.argmax()] + 1e-10)
+    def backward(self, outputs, targets):
+        return -targets / outputs
+"""
+    assert verdicts(tmp_path, source) == ["refused"]
+
+
+@pytest.mark.parametrize("right, verdict", [(1, "undecided"), (-1, "wrong")])
+def test_labels_may_be_made_a_column(right, verdict, tmp_path):
+    source = f"""
+import numpy as np
+class BinaryCrossEntropy:
+    def forward(self, y_true, y_pred):
+        y = y_true.reshape(-1, 1)
+        return np.mean(-y * np.log(y_pred) - (1 - y) * np.log(1 - y_pred))
+    def backward(self, y_true, y_pred):
+        y = y_true.reshape(-1, 1)
+        return {right} * ((1 - y) / (1 - y_pred) - y / y_pred) / np.size(y)
+"""
+    assert verdicts(tmp_path, source) == [verdict]
+
+
+def test_gradients_that_fit_two_parameters_are_not_judged(tmp_path):
+    source = """
+import numpy as np
+class Two:
+    def __init__(self):
+        self.first = {"W": np.full((4, 4), 0.5)}
+        self.second = {"W": np.full((4, 4), 2.0)}
+        self.grads = {}
+    def forward(self, x):
+        self.x = x
+        return x @ self.first["W"] + x**2 @ self.second["W"]
+    def backward(self, dout):
+        self.grads["W"] = self.x.T @ dout
+        return dout @ self.first["W"].T + 2 * self.x * (dout @ self.second["W"].T)
+"""
+    assert verdicts(tmp_path, source) == ["undecided"]
 
 
 def test_an_activation_that_is_guessed_is_no_mistake(tmp_path):
