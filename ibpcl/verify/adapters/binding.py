@@ -1,13 +1,12 @@
 """How a gradient function is called: a role for each parameter, decided before numbers are seen.
 
 The roles follow from the names of the parameters, the names of the forward's inputs and results,
-and the bodies of the functions.  If two readings remain, both are returned in words, with the
-change that decides between them.  The gradients are never asked which reading fits.
+and the bodies of the functions.  :func:`_role` has the table.  If two readings remain, both are
+returned in words, with the change that decides between them.  The gradients are never asked which
+reading fits.
 """
 
 import ast
-import inspect
-import re
 from typing import NamedTuple
 
 import numpy as np
@@ -31,7 +30,6 @@ class Call(NamedTuple):
       one of these values,
     - "rate", a learning rate,
     - "kept", an array that the forward of an object keeps in an attribute named like an output,
-    - "unused", a parameter that the function never reads,
     - ``(name,)``, an input.
 
     Attributes
@@ -113,7 +111,6 @@ class Call(NamedTuple):
                 "out": out,
                 "rate": self.rate(dout),
                 "kept": kept,
-                "unused": None,
                 "cache": extras[0] if len(extras) == 1 else tuple(extras),
             }[role]
 
@@ -234,9 +231,13 @@ def readings_of(gradient, parameters, forward, output=None):
     FormError
         If the role of a parameter is unknown.
     """
-    if not parameters.known or (parameters.open_ended and not parameters.required):
-        return [Reading(_without_names(gradient, forward))]
-    roles = _decided(gradient, parameters.required, forward)
+    if not parameters.known:  # a built-in function has no names
+        return [Reading(Call(tuple((name,) for name in forward.inputs)))]
+    if parameters.open_ended and not parameters.required:
+        words_of = f"{_title(gradient)} takes any arguments: give its parameters names"
+        raise FormError(words_of, in_gradient=True)
+    names = parameters.required
+    roles = {name: _role(name, names, gradient, forward) for name in names}
     open_names = [name for name, role in roles.items() if role is None]
     _by_elimination(gradient, roles, open_names, forward)
     _predictions(gradient, roles, forward)
@@ -252,7 +253,7 @@ def readings_of(gradient, parameters, forward, output=None):
     name, second = other
     changed = {**roles, name: second}
     declared = [
-        _declared(gradient, Call(tuple(each.values()), keywords), name, each[name], forward)
+        _declared(Call(tuple(each.values()), keywords), name, each[name], forward)
         for each in (roles, changed)
     ]
     if output is None or "out" not in (roles[name], second):
@@ -260,18 +261,31 @@ def readings_of(gradient, parameters, forward, output=None):
     return [each for each in declared if ("out" in each.call.roles) == output]
 
 
+def _role(name, names, gradient, forward):
+    """Return the role that its name gives to a parameter, the first in this table; else None."""
+    word = words.plain(name)
+    results = _results(forward)
+    arriving = [one for one in names if _is_cotangent(one, names, gradient)]
+    exact = [key for key in forward.inputs if words.plain(key) == word]
+    place = arriving.index(name) if name in arriving else None
+    is_output = words.is_output(name) and not (forward.extras and word in EITHER)
+    rules = (
+        (forward.kept and word == words.plain(forward.kept), "kept"),
+        (word in words.RATES and not exact and (arriving or word != "eta"), "rate"),
+        (word == words.plain(forward.name), "out"),  # softmax_grad(softmax)
+        (word in words.CACHES and forward.extras, results.get(word, "cache")),
+        (exact, tuple(exact[:1])),
+        (forward.outputs > 1 and name in arriving, ("dout", place)),
+        (arriving[:1] == [name], "dout"),
+        (word in results, results.get(word)),
+        (_is_foreign_label(name, names, gradient, forward), None),
+        (is_output and name not in arriving, "out"),
+    )
+    return next((role for holds, role in rules if holds), None)
+
+
 def _title(function):
     return getattr(function, "__name__", type(function).__name__)
-
-
-def _without_names(gradient, forward):
-    """Return the call of a function without a signature, or with ``*args`` only."""
-    if forward.method:
-        return Call(("dout",))
-    if forward.extras:
-        return Call(("dout", "cache"))
-    inputs = tuple((name,) for name in forward.inputs)
-    return Call(inputs if _is_derivative(gradient) else ("dout", *inputs))
 
 
 def _is_derivative(gradient):
@@ -284,64 +298,13 @@ def _is_derivative(gradient):
     return bool(derives) and not marks & words.BACKWARD_WORDS
 
 
-def _decided(gradient, names, forward):
-    """Return the role that its name alone gives to each parameter; None if there is none."""
-    results = _results(forward)
-    arriving = [name for name in names if _is_cotangent(name, names, gradient, forward)]
-    read = _names_read(gradient)
-    roles = {}
-    for name in names:
-        word = words.plain(name)
-        exact = [key for key in forward.inputs if words.plain(key) == word]
-        synonyms = [
-            key for key in forward.inputs if words.same(key, name) and (key,) not in roles.values()
-        ]
-        if forward.kept and word == words.plain(forward.kept):
-            roles[name] = "kept"
-        elif word in words.RATES and not exact and not (word == "eta" and not arriving):
-            roles[name] = "rate"
-        elif _is_documented_output(name, gradient) or word == words.plain(forward.name):
-            roles[name] = "out"  # softmax_grad(softmax)
-        elif word in words.CACHES and forward.extras:
-            roles[name] = results.get(word, "cache")
-        elif exact:
-            roles[name] = (exact[0],)
-        elif name in arriving:
-            n = arriving.index(name)
-            roles[name] = ("dout", n) if forward.outputs > 1 else "dout" if n == 0 else None
-        elif word in results:
-            roles[name] = results[word]
-        elif read is not None and name not in read:
-            roles[name] = "unused"
-        elif _is_foreign_label(name, names, gradient, forward):
-            roles[name] = None
-        elif words.is_output(name) and not (forward.extras and word in EITHER):
-            roles[name] = "out"
-        elif len(synonyms) == 1 or (synonyms and words.plain(synonyms[0]) == word):
-            roles[name] = (synonyms[0],)
-        else:
-            roles[name] = "dout" if word == "eta" else None
-    return roles
-
-
-def _is_cotangent(name, names, gradient, forward):
+def _is_cotangent(name, names, gradient):
     """Return whether the name of a parameter is used for a cotangent here."""
-    if not words.is_cotangent(name):
-        return False
-    if words.plain(name) in words.UNCLEAR:  # `v` is a cotangent if no other parameter is one
-        others = any(words.is_cotangent(other) for other in names if other != name)
-        alone = _is_derivative(gradient) and len(names) == 1 and not forward.keeps
-        return not others and not alone
-    return True
-
-
-def _is_documented_output(name, gradient):
-    """Return whether the docstring of a gradient function calls a parameter an output."""
-    if words.has_clear_cotangent([name]):  # it is the derivative with respect to an output
-        return False
-    text = inspect.getdoc(gradient) or ""
-    pattern = rf"(?<!\w){re.escape(name)}\b[^.\n]{{0,40}}\b(output|result|value) of\b"
-    return re.search(pattern, text, re.IGNORECASE) is not None
+    if not words.is_cotangent(name) or words.plain(name) not in words.UNCLEAR:
+        return words.is_cotangent(name)
+    # `v` is a cotangent if no other parameter is one
+    others = any(words.is_cotangent(other) for other in names if other != name)
+    return not others and not (_is_derivative(gradient) and len(names) == 1)
 
 
 def _is_foreign_label(name, names, gradient, forward):
@@ -368,38 +331,19 @@ def _results(forward):
     }
 
 
-def _names_read(function):
-    """Return the names that a function reads; None if its source is not available."""
-    tree = tree_of(function)
-    if tree is None:
-        return None
-    return {
-        node.id
-        for node in ast.walk(tree)
-        if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Store)
-    }
-
-
 def _by_elimination(gradient, roles, unknown, forward):
     """Give the remaining roles to the parameters whose names say nothing."""
     tree = tree_of(gradient)
     waiting = [name for name in unknown if not _is_object(tree, name)]
-    taken = list(roles.values())
-    caches = [role for role in taken if role == "cache" or isinstance(role, int)]
-    if not any(role == "dout" or role[:1] == ("dout",) for role in taken if _is_named(role)):
-        is_first = (
-            bool(waiting)
-            and waiting[0] == next(iter(roles))
-            and not _is_foreign_label(waiting[0], list(roles), gradient, forward)
-        )
-        if is_first and not _is_derivative(gradient) and (forward.method or len(roles) > 1):
+    takes_cotangent = any(role == "dout" or role[:1] == ("dout",) for role in _named(roles))
+    may_take = forward.method or len(roles) > 1
+    if waiting and waiting[0] == next(iter(roles)) and may_take and not takes_cotangent:
+        is_label = _is_foreign_label(waiting[0], list(roles), gradient, forward)
+        if not is_label and not _is_derivative(gradient):
             roles[waiting.pop(0)] = "dout"
-    if forward.extras and not caches and waiting:
-        if len(waiting) == forward.extras > 1:
-            roles.update(zip(waiting, range(forward.extras), strict=True))
-            waiting = []
-        elif len(waiting) == 1:
-            roles[waiting.pop()] = "cache"
+    has_cache = any(role == "cache" or isinstance(role, int) for role in roles.values())
+    if forward.extras and not has_cache and len(waiting) == 1:
+        roles[waiting.pop()] = "cache"
     left = [(name,) for name in forward.inputs if (name,) not in roles.values()]
     left = [role for role in left if not words.is_label(role[0])] or left
     may_be_inputs = _is_derivative(gradient) or not forward.method or "dout" in roles.values()
@@ -410,6 +354,11 @@ def _by_elimination(gradient, roles, unknown, forward):
         and not any(words.is_data(name) and words.is_prediction(role[0]) for name, role in pairs)
     ):
         roles.update(pairs)
+
+
+def _named(roles):
+    """Return the roles that are known and are no positions of a result."""
+    return [role for role in roles.values() if role is not None and not isinstance(role, int)]
 
 
 def _is_object(tree, name):
@@ -464,16 +413,11 @@ def _axes_read(gradient, names):
     )
 
 
-def _is_named(role):
-    return role is not None and not isinstance(role, int)
-
-
 def _other(gradient, roles, unknown, forward):
     """Return a parameter and the other role that it may have; None if all are decided."""
     tree = tree_of(gradient)
     for name, role in roles.items():
         word = words.plain(name)
-        alone = len(roles) == 1
         named_so = any(words.plain(key) == word for key in forward.inputs)
         free = [key for key in forward.inputs if (key,) not in roles.values()]
         if named_so and words.is_label(name):
@@ -483,30 +427,21 @@ def _other(gradient, roles, unknown, forward):
                 if word not in EITHER:  # `out` says the contrary
                     return name, (free[0],)
                 roles[name] = (free[0],)
-            continue
-        if forward.method and alone and not _is_derivative(gradient):
-            if not named_so and not (role == "out" and word in EITHER):
-                continue
-            if forward.keeps or _is_returned(tree, name):
-                roles[name] = "dout"
-            if forward.keeps or forward.bends or _is_returned(tree, name):
-                continue
-            return name, "dout"  # backward(x) of a layer takes the gradient from above
-        if role == "kept" and word != words.plain(forward.kept) and len(free) == 1:
+        elif forward.method and len(roles) == 1 and not _is_derivative(gradient):
+            is_open = named_so or (role == "out" and word in EITHER)
+            if is_open and forward.keeps:
+                roles[name] = "dout"  # backward(x) of a layer takes the gradient from above
+            elif is_open and not forward.bends:
+                return name, "dout"
+        elif role == "kept" and word != words.plain(forward.kept) and len(free) == 1:
             return name, (free[0],)
-        if named_so or isinstance(role, int) or role in ("dout", "cache", "rate", "unused", "kept"):
+        elif named_so or isinstance(role, int) or role in ("dout", "cache", "rate", "kept"):
             continue
-        if role == "out" and word in EITHER and len(free) == 1 and word not in _results(forward):
+        elif role == "out" and word in EITHER and len(free) == 1 and word not in _results(forward):
             return name, (free[0],)
-        if name in unknown and len(role) == 1 and "out" not in roles.values():
+        elif name in unknown and len(role) == 1 and "out" not in roles.values():
             return name, "out"
     return None
-
-
-def _is_returned(tree, name):
-    """Return whether a function returns one of its parameters as it is, as a layer passes it on."""
-    returned = [node.value for node in ast.walk(tree or ast.Pass()) if isinstance(node, ast.Return)]
-    return bool(returned) and all(getattr(value, "id", None) == name for value in returned)
 
 
 def _is_handed_on(tree, name, forward):
@@ -519,7 +454,7 @@ def _is_handed_on(tree, name, forward):
     )
 
 
-def _declared(gradient, call, name, role, forward):
+def _declared(call, name, role, forward):
     """Return a reading with what it assumes of a parameter, and how to say so."""
     if role == "out":
         meaning = f"`{name}` is the output of {forward.name}"
@@ -539,12 +474,12 @@ def _question(gradient, name, forward):
     title = _title(gradient)
     if words.may_be_label(name):
         return (
-            f"check: {title} takes {name}, which {forward.name} does not take, so it contains a "
+            f"{title} takes {name}, which {forward.name} does not take, so it contains a "
             f"loss that is computed nowhere: put the loss into the file as a function of the "
             f"output and {name} with its gradient, and let {title} take dout"
         )
     return (
-        f"check: the meaning of `{name}` in {title} is unknown: call it like an input of "
+        f"the meaning of `{name}` in {title} is unknown: call it like an input of "
         f"{forward.name} ({', '.join(forward.inputs)}), `out` for the output, `dout` for the "
         "gradient from above, or `cache`"
     )
@@ -552,18 +487,7 @@ def _question(gradient, name, forward):
 
 def _optional(parameters, inputs):
     """Return (name, role) of the optional parameters that should be passed."""
-    roles = []
-    for name in parameters.optional + parameters.keywords:
-        word = words.plain(name)
-        key = next((key for key in inputs if words.plain(key) == word), None)
-        if key is not None:
-            roles.append((name, (key,)))
-        elif (
-            words.is_cotangent(name)
-            and not any(words.is_cotangent(other) for other in parameters.required)
-            and word not in words.UNCLEAR
-        ):
-            roles.append((name, "dout"))
-        elif word in words.RATES:
-            roles.append((name, "rate"))
-    return roles
+    keys = {words.plain(key): (key,) for key in inputs}
+    keys = {**dict.fromkeys(words.RATES, "rate"), **keys}
+    optional = parameters.optional + parameters.keywords
+    return [(name, keys[words.plain(name)]) for name in optional if words.plain(name) in keys]

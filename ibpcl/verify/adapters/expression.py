@@ -36,8 +36,6 @@ class Record(NamedTuple):
         Names of the attributes with the value and the gradient, and of the backward pass.
     options : dict of str to bool
         Options of the constructor.
-    holds_arrays : bool
-        Whether an object may hold an array.
     takes_cotangent : bool
         Whether the backward pass takes the gradient of its output.
     """
@@ -47,23 +45,25 @@ class Record(NamedTuple):
     gradient: str
     backward: str
     options: dict
-    holds_arrays: bool
     takes_cotangent: bool
 
-    def made(self, value):
+    def made(self, value, like):
         """Return an object that holds a value.
 
         Parameters
         ----------
         value : ndarray or float
             The value.
+        like : object
+            An object that holds a value of the same type, an array or a number.
 
         Returns
         -------
         object
             A new object without a record.
         """
-        held = np.array(value) if self.holds_arrays else np.asarray(value).item()
+        is_array = isinstance(getattr(like, self.value), np.ndarray)
+        held = np.array(value) if is_array else np.asarray(value).item()
         return self.kind(held, **self.options)
 
     def read(self, holder):
@@ -128,7 +128,7 @@ def record_of(kind):
     options = {name: True for name in parameters.every if words.plain(name) == "requiresgrad"}
     optional = method_parameters(kind, backward).optional
     takes_cotangent = bool(optional) and words.is_cotangent(optional[0])
-    for given in (np.array([0.25, 0.5]), 0.25) if _is_for_arrays(kind, options) else (0.25,):
+    for given in (0.25, np.array([0.25, 0.5])):
         try:
             holder = kind(given, **options)
         except Exception:  # it may take another kind of value
@@ -136,23 +136,8 @@ def record_of(kind):
         value = next((name for name in VALUES if _holds(holder, name, given)), None)
         gradient = next((name for name in GRADIENTS if _may_have(holder, name)), None)
         if value is not None and gradient is not None:
-            holds_arrays = np.ndim(given) > 0
-            return Record(kind, value, gradient, backward, options, holds_arrays, takes_cotangent)
+            return Record(kind, value, gradient, backward, options, takes_cotangent)
     return None
-
-
-def _is_for_arrays(kind, options):
-    """Return whether a class is meant for arrays: it makes them, or has operations of them."""
-    annotations = getattr(kind.__init__, "__annotations__", {})
-    if any("array" in str(one) for one in annotations.values()) or any(
-        hasattr(kind, name) for name in ("__matmul__", "shape", "sum", "T", "matmul", "dot")
-    ):
-        return True
-    try:
-        holder = kind([0.25, 0.5], **options)
-    except Exception:  # it takes numbers only
-        return False
-    return any(isinstance(getattr(holder, name, None), np.ndarray) for name in VALUES)
 
 
 def is_users(kind):
@@ -259,7 +244,7 @@ def recognise(code):
     @contextlib.contextmanager
     def holding(arrays):
         """Let the objects hold arrays, with new gradients, for the calls inside."""
-        new = map(record.made, arrays)
+        new = map(record.made, arrays, recorded.values())
         states = [
             (one, name, getattr(fresh, name, None))
             for one, fresh in zip(recorded.values(), new, strict=True)
@@ -278,7 +263,7 @@ def recognise(code):
             out = result(source)
             start = getattr(kind, record.backward)
             if record.takes_cotangent:
-                start(out, np.array(dout) if record.holds_arrays else float(dout))
+                start(out, np.array(dout) if np.ndim(dout) else float(dout))
             else:
                 start(out)
             found = [np.array(record.gradient_of(one)) for one in recorded.values()]

@@ -333,11 +333,6 @@ class Layer:
     def _refuse_unset(self, error):
         """Raise an error for a backward that may lack what others give it, and so raises."""
         title = self._title(self.methods.backward)
-        if self.received.open_ended and not self.received.required:
-            raise FormError(
-                f"{raised(error, title)}; it takes any arguments: give its parameters names",
-                in_gradient=True,
-            )
         unset = [step for step, value in leaves.children(self.holder) if value is None]
         if isinstance(error, (AttributeError, TypeError)) and "NoneType" in str(error) and unset:
             raise FormError(

@@ -210,10 +210,12 @@ def assigned(result, names, found_leaves, every=None):
         if any(_named_for(entry, leaf) for leaf in found_leaves)
         or not any(_named_for(entry, leaf) for leaf in integers)
     ]
-    by_position = _positions(result, entries, found_leaves, every or found_leaves)
     named = _by_names(entries, found_leaves)
-    if by_position is not None and not _contradicts(named, by_position, entries):
-        return Assignment(by_position, _of_others(entries, by_position, every or found_leaves))
+    by_position = None
+    if len(entries) == len(found_leaves) > 0 and not any(map(_keyed, entries)):
+        by_position = _paired(found_leaves, entries)
+        if not _contradicts(named, by_position, entries):
+            return Assignment(by_position, [])
     used = set(named.values())
     left = [entry for entry in entries if entry.path not in used and not _is_inner(entry, used)]
     waiting = [leaf for leaf in found_leaves if leaf.name not in named]
@@ -224,29 +226,6 @@ def assigned(result, names, found_leaves, every=None):
         [entry for entry in left if entry.path not in used],
         by_position,
     )
-
-
-def _positions(result, entries, found_leaves, every):
-    """Return the paths of a tuple with one item for each input, or each floating-point input."""
-    if any(map(_keyed, entries)):
-        return None
-    if len(entries) == len(found_leaves) > 0:
-        return _paired(found_leaves, entries)
-    if not isinstance(result, (tuple, list)) or len(result) != len(every) or _is_plain_list(result):
-        return None
-    flat = {entry.path for entry in entries if len(entry.path) == 1}
-    wanted = {leaf.name for leaf in found_leaves}
-    places = {leaf.name: (n,) for n, leaf in enumerate(every) if leaf.name in wanted}
-    return {name: path for name, path in places.items() if path in flat}
-
-
-def _of_others(entries, paths, every):
-    """Return the entries that stand at the position of an input that has no gradient.
-
-    The gradient of a label may be returned; it is not judged.
-    """
-    others = [n for n, leaf in enumerate(every) if leaf.name not in paths and not is_fixed(leaf)]
-    return [entry for entry in entries if entry.path in [(n,) for n in others]]
 
 
 def _by_names(entries, found_leaves):
@@ -283,38 +262,36 @@ def _in_order(entries, waiting, beside_named):
     gradients = [entry for entry in entries if words.looks_like_gradient(entry.name)]
     if gradients and all(entry.name for entry in entries):  # as in `return grad, error`
         entries = gradients
-    shapes = [[np.shape(item.value) for item in items] for items in (entries, learned)]
-    if beside_named and shapes[0] != shapes[1]:  # others may be values, as in `return loss, dw`
-        entries = [one for one in entries if not one.name or words.looks_like_gradient(one.name)]
-        if not all(one.name for one in entries):
-            return _by_shapes(entries, learned)
-    weights = [leaf for leaf in learned if not words.is_data(leaf.keys[0])]
-    has_weights = any(words.is_weight(leaf.keys[0]) for leaf in weights) and any(
-        words.may_be_label(leaf.keys[0]) for leaf in waiting
-    )
-    if len(entries) < len(learned) and len(entries) == len(weights) and has_weights:
-        by_shapes = _by_shapes(entries, weights) or _by_shapes(entries, learned)
-        return by_shapes or _paired(weights, entries)
+    if beside_named:  # others may be values, as in `return loss, dw`
+        unnamed = [one for one in entries if not one.name or words.looks_like_gradient(one.name)]
+        return _by_shapes(unnamed, learned)
     if len(entries) == len(learned):
         return _paired(learned, entries)
-    if len(entries) != 1 or not learned:
-        return _by_shapes(entries, learned) or _by_shapes(entries, waiting)
-    entry = entries[0]
-    shaped = [leaf for leaf in learned if np.shape(leaf.value) == np.shape(entry.value)]
-    if not shaped:
-        shaped = [leaf for leaf in learned if np.size(leaf.value) == np.size(entry.value)]
-    if len(shaped) == 1:
-        return {shaped[0].name: entry.path}
-    is_loss = any(words.may_be_label(leaf.keys[0]) for leaf in waiting)
-    shaped = sorted(
-        shaped or learned,
+    has_label = any(words.may_be_label(leaf.keys[0]) for leaf in waiting)
+    weights = [leaf for leaf in learned if not words.is_data(leaf.keys[0])]
+    if has_label and 1 < len(entries) == len(weights):
+        return _paired(weights, entries)
+    if len(entries) == 1 and learned:
+        return {_likeliest(entries[0], learned, has_label).name: entries[0].path}
+    return _by_shapes(entries, learned) or _by_shapes(entries, waiting)
+
+
+def _likeliest(entry, learned, has_label):
+    """Return the leaf to which a single gradient without a name belongs.
+
+    It has the same shape if possible; then the prediction of a loss comes first, and labels last.
+    """
+    shape = np.shape(entry.value)
+    same = [leaf for leaf in learned if np.shape(leaf.value) == shape]
+    same = same or [leaf for leaf in learned if np.size(leaf.value) == np.size(entry.value)]
+    return min(
+        same or learned,
         key=lambda leaf: (
-            not (is_loss and words.is_prediction(leaf.keys[0])),
+            not (has_label and words.is_prediction(leaf.keys[0])),
             words.may_be_label(leaf.keys[0]),
             words.plain(leaf.keys[0]) not in UNKNOWNS,
         ),
     )
-    return {shaped[0].name: entry.path}
 
 
 def _paired(found_leaves, entries):

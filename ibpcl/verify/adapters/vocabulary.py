@@ -15,10 +15,8 @@ BACKWARD_WORDS = {
     "backward",
     "backwards",
     "bwd",
-    "bprop",
     "backprop",
     "back",
-    "pullback",
 }
 DERIVATIVE_WORDS = {
     "grad",
@@ -42,7 +40,7 @@ LONG_WORDS = ("forward", "backward", "gradient", "derivative")
 SIMILAR = 0.85
 KNOWN_WORDS = FORWARD_WORDS | BACKWARD_WORDS | DERIVATIVE_WORDS
 JVP_WORDS = {"jvp", "pushforward", "tangent"}
-HVP_WORDS = {"hvp", "hessp"}
+HVP_WORDS = {"hvp"}
 HVP_PHRASES = (
     ("hess", "prod"),
     ("hessian", "product"),
@@ -86,12 +84,9 @@ BACKWARD_METHODS = (
     "backpropagation",
     "backpropagate",
     "backprop",
-    "bprop",
     "bwd",
     "back",
     "vjp",
-    "pullback",
-    "input_grad",
     "gradient",
     "grad",
     "gradients",
@@ -102,7 +97,6 @@ BACKWARD_METHODS = (
     "prime",
     "df",
     "d",
-    "dfn",
     "delta",
     *(
         f"{method}_{ending}"
@@ -123,24 +117,16 @@ BACKWARD_METHODS = (
 )
 
 # Switches with which a forward keeps what its backward needs.
-TRAINING = ("training", "train", "istraining", "istrain", "trainmode", "fortraining")
-TRAINING += ("savecache", "cacheinput", "keepcache", "storecache", "usecache")
+TRAINING = frozenset({"is", "for", "mode", "training", "train"})
 
 # Further names of a cotangent than those that begin with `d` or contain `grad`.
 COTANGENTS = {
-    "gy",
     "g",
     "error",
     "err",
-    "outputerror",
     "cotangent",
     "ct",
-    "ybar",
-    "outbar",
-    "topdiff",
-    "nexterror",
     "residual",
-    "signal",
     "v",
 }
 # Names of a cotangent that may also be that of an output or an input.
@@ -150,19 +136,17 @@ CACHES = {
     "ctx",
     "context",
     "saved",
-    "tape",
     "memory",
-    "residuals",
     "res",
     "caches",
     "state",
     "store",
 }
-OUTPUTS = {"out", "output", "y", "a", "s", "activation", "activated", "fx", "activationoutput"}
+OUTPUTS = {"out", "output", "y", "a", "s", "activation"}
 # Attributes in which a forward leaves its output, the clearest names first.
 KEPT_OUTPUTS = ("output", "out", "outputs", "result", "y", "yhat", "ypred")
 KEPT_OUTPUTS += ("activation", "activations", "a", "z")
-RATES = {"learningrate", "learnrate", "lrate", "lr", "eta", "rate", "stepsize"}
+RATES = {"learningrate", "learnrate", "lr", "eta", "rate", "stepsize"}
 LABELS = {
     "ytrue",
     "target",
@@ -171,7 +155,6 @@ LABELS = {
     "labels",
     "t",
     "truth",
-    "groundtruth",
     "yt",
     "gt",
     "expected",
@@ -179,7 +162,6 @@ LABELS = {
     "desired",
     "onehot",
     "ytrain",
-    "yonehot",
 }
 COUNTS = frozenset({"n", "num", "number", "count", "size"})
 LABEL_WORDS = frozenset(
@@ -190,7 +172,6 @@ _NOT_GRADIENTS = "at|im|ep|ec|t|ev|r|ilat|iv|ic|ur|eg|is|om|ef|en|es|et|oc|own|o
 PREDICTIONS = {
     "yhat",
     "p",
-    "ph",
     "prob",
     "probs",
     "output",
@@ -199,7 +180,6 @@ PREDICTIONS = {
     "a",
     "scores",
     "score",
-    "yp",
     "al",
 }
 NOISE = frozenset({"eps", "epsilon", "noise", "mask", "masks", "rng", "seed", "u"})
@@ -265,20 +245,10 @@ GRADIENT_HOLDERS = {
     "gradient",
     "dparams",
     "derivatives",
-    "paramgrads",
-    "gradparams",
-    "derivs",
     "diff",
     "g",
-    "gradparameters",
-    "paramsgrad",
-    "weightgrads",
-    "diffs",
-    "gradvalues",
 }
 _PREFIXES = (
-    "dldx",
-    "dld",
     "dl",
     "gradients",
     "gradient",
@@ -310,7 +280,7 @@ _SUFFIXES = (
     "g",
 )
 _SAME = (
-    {"w", "weights", "weight", "kernel", "kernels", "filters", "filter", "ws"},
+    {"w", "weights", "weight", "kernel", "kernels", "filters", "filter"},
     {"b", "bias", "biases", "intercept", "bs"},
     GENERIC,
     {"gamma", "scale"},
@@ -696,7 +666,7 @@ def is_training(name):
     >>> [is_training(name) for name in ("training", "is_train", "train_mode", "trained")]
     [True, True, True, False]
     """
-    return plain(name) in TRAINING
+    return TRAINING.issuperset(tokens(name)) and "train" in name
 
 
 def is_learned(name):

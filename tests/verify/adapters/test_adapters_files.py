@@ -1153,8 +1153,8 @@ class Dense:
         self.params = {"W": np.random.randn(units, 3)}
         self.cache, self.grads = {}, {}
 
-    def forward_propagate(self, X, save_cache=False):
-        if save_cache:
+    def forward_propagate(self, X, train_mode=False):
+        if train_mode:
             self.cache["A"] = X
         return self.params["W"] @ X
 
