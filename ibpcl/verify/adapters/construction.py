@@ -22,6 +22,9 @@ UNITS = 5  # outputs of a guessed layer
 # Words in the names of the sides of a kernel or a window.
 SIDES = frozenset({"kernel", "pool", "filter", "window"})
 SIDE = 2
+# Words in the names of numbers that divide a size, such as the heads of an attention.
+PARTS = frozenset({"heads", "head", "groups", "group"})
+N_PARTS = 2
 FRACTION = 0.5  # for a rate of dropout, a slope, a momentum
 
 
@@ -71,6 +74,9 @@ def constructed(kind, inputs):
             to_make(kind, missing),
         )
     refused = None
+    holders = []
+    defaults = [p.default for p in inspect.signature(kind.__init__).parameters.values()]
+    usual = sum(type(value) is int and value == 1 for value in defaults)  # such as a stride
     for values in itertools.product(*options):
         arguments = {**given, **dict(zip(missing, values, strict=True))}
         try:
@@ -78,9 +84,19 @@ def constructed(kind, inputs):
             _run(holder, inputs, _called(kind, arguments))
         except FormError as error:  # other sizes may fit
             refused = refused or error
-        else:
-            return holder, inputs
-    raise refused
+            continue
+        holders.append(holder)
+        if _ones(holder) <= usual:
+            break
+    if not holders:
+        raise refused
+    return min(holders, key=_ones), inputs
+
+
+def _ones(holder):
+    """Return how many sizes of an object are one: a power or a root of them hides a mistake."""
+    values = [value for _, value in leaves.children(holder)]
+    return sum(type(value) is int and value == 1 for value in values)
 
 
 def required(kind):
@@ -150,6 +166,8 @@ def values_for(kind, name, shape):
         return [FRACTION]
     if annotation in (int, "int") or words.is_size(name):
         sizes = [shape[-1] if shape else UNITS, *shape[1:2], *shape[:1]]
+        if not PARTS.isdisjoint(parts):
+            sizes = [N_PARTS, *sizes]
         order = [UNITS, *sizes] if words.is_output_size(name) else [*sizes, UNITS]
         return list(dict.fromkeys(map(int, order)))
     return []
