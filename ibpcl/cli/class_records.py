@@ -53,6 +53,22 @@ def add_actions(action, json):
         help="show numbers instead of student ids on the page of derivations",
     )
     json(report)
+    page = action(
+        "by-hand", "open a page on which you grade derivations, and which saves them", FOLDER
+    )
+    page.add_argument(
+        "--anonymous", action="store_true", help="show numbers instead of student ids"
+    )
+    page.add_argument(
+        "--port",
+        type=int,
+        default=0,
+        metavar="N",
+        help="port on this machine (default: a free one)",
+    )
+    page.add_argument(
+        "--no-browser", action="store_true", help="only print the address of the page"
+    )
     why = action(
         "why",
         "print how the points of a task follow from the evidence",
@@ -216,6 +232,35 @@ def _summary(found, graded, clusters, by_hand, derivations):
         f"{found.folder / 'class.html'} and "
         f"{found.folder / 'class.csv'}"
     )
+
+
+def run_by_hand(options):
+    """Serve the page of derivations on this machine until the teacher ends it.
+
+    Parameters
+    ----------
+    options : argparse.Namespace
+        The options of ``ibpcl class by-hand``.
+
+    Returns
+    -------
+    code : int
+        That of ``ibpcl class report``, which runs afterwards.
+    """
+    import webbrowser
+
+    from ibpcl.classroom.feedback.by_hand_server import Server
+
+    with Server(Path(options.dir), options.anonymous, options.port) as server:
+        print(f"{server.address}\nEntries are saved in {options.dir}. Ctrl-C ends.", flush=True)
+        if not options.no_browser:
+            webbrowser.open(server.address)
+        try:
+            server.serve_forever()
+        except KeyboardInterrupt:
+            print()
+    options.json = False
+    return run_report(options)
 
 
 def run_why(options):

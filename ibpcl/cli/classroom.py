@@ -18,13 +18,13 @@ from ibpcl.cli.class_collection import (
     roster_of,
     run_collect,
 )
-from ibpcl.cli.class_records import run_export, run_report, run_similar, run_why
+from ibpcl.cli.class_records import run_by_hand, run_export, run_report, run_similar, run_why
 from ibpcl.errors import UserError
 
 EPILOG = """\
 for students:  list, new, check, submit
-for teachers:  key, selftest, collect, grade, why, report, similar, export, pack,
-               marking, solution
+for teachers:  key, selftest, collect, grade, by-hand, why, report, similar,
+               export, pack, marking, solution
 HW             an assignment: its number or name from `ibpcl class list`, or a
                folder with your own assignment
 
@@ -611,6 +611,7 @@ ACTIONS = {
     "selftest": run_selftest,
     "collect": run_collect,
     "grade": run_grade,
+    "by-hand": run_by_hand,
     "why": run_why,
     "report": run_report,
     "similar": run_similar,

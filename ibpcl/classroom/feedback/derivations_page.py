@@ -1,7 +1,8 @@
 """A page for grading derivations, with rendered texts, a rubric, points, comments and shortcuts.
 
 The page is one file that works offline.  Entries stay in the browser until they are downloaded as
-``by-hand.csv``, which belongs in the folder of the grades.
+``by-hand.csv``, which belongs in the folder of the grades.  With a token, the page sends each entry
+to the server of :mod:`ibpcl.classroom.feedback.by_hand_server`, which saves it there.
 """
 
 import base64
@@ -50,7 +51,7 @@ class Entry(NamedTuple):
     asked: Markup
 
 
-def derivations_page(records, anonymous=False):
+def derivations_page(records, anonymous=False, token=""):
     """Return the page on which a person grades the texts of a class.
 
     Parameters
@@ -60,6 +61,8 @@ def derivations_page(records, anonymous=False):
     anonymous : bool
         Whether students have numbers in place of their ids, in a random order.  ``by-hand.csv``
         then has codes, which the kit reads as well.
+    token : str
+        Token of the server that saves the entries; empty for a page that works alone.
 
     Returns
     -------
@@ -82,14 +85,16 @@ def derivations_page(records, anonymous=False):
         _entry(label, tasks[verdict.task], text, _asked(records, result, verdict))
         for label, (result, verdict, text) in zip(labels, entries, strict=True)
     ]
-    data = json.dumps(_data(records, entries, labels, anonymous), ensure_ascii=True)
+    data = {**_data(records, entries, labels, anonymous), "token": token}
+    data = json.dumps(data, ensure_ascii=True)
     script = read_text(SCRIPT)
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
     return rendered(
         "derivations.html",
-        f"{POLICY}; script-src 'sha256-{digest}'",
+        f"{POLICY}; script-src 'sha256-{digest}'" + ("; connect-src 'self'" if token else ""),
         title=f"{records.assignment.title}: derivations",
         entries=shown,
+        saves=bool(token),
         data=Markup(data.replace("<", "\\u003c")),
         script=Markup(script),
     )

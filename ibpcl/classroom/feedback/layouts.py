@@ -4,47 +4,14 @@ import re
 from typing import NamedTuple
 
 from ibpcl.classroom.feedback.matching import number_at_end
+from ibpcl.classroom.intake.headings import headings
 from ibpcl.classroom.intake.spreadsheet import column_key, number
 from ibpcl.errors import UserError
 
-# "Grade" and "Maximum grade" in Moodle's languages.  In other languages, the maximum is the column
-# with the same number in every row, and the grade is the column before it.
-MOODLE_GRADE = {
-    "grade",
-    "bewertung",
-    "note",
-    "calificación",
-    "calificacion",
-    "valutazione",
-    "nota",
-    "cijfer",
-    "ocena",
-    "hodnocení",
-    "karakter",
-    "betyg",
-    "arvosana",
-    "értékelés",
-    "osztályzat",
-    "оценка",
-    "成绩",
-    "評点",
-    "성적",
-    "βαθμός",
-}
-NAME_KEYS = (
-    "fullname",
-    "vollständigername",
-    "nomcomplet",
-    "nombrecompleto",
-    "nomecompleto",
-    "volledigenaam",
-    "nomcognom",
-    "nome",
-    "name",
-    "student",
-    "studentname",
-)
-PART_KEYS = ("firstname", "lastname", "vorname", "nachname", "prénom", "nom", "nombre", "apellidos")
+# A column of Blackboard: a title, the maximum in brackets in some language, and its number.
+BLACKBOARD = re.compile(r"\[[^\]]*?([\d.,]+)[^\]]*\]\s*\|\s*\d+\s*$")
+# A column of Brightspace: the kind of grade and the maximum in angle brackets.
+BRIGHTSPACE = re.compile(r"<[^>]*?:\s*([\d.,]+)[^>]*>")
 
 
 class Layout(NamedTuple):
@@ -130,7 +97,7 @@ def moodle(rows, column, assignment, path):
     body = [row for row in rows[1:] if any(row)]
     same = [at for at in range(2, len(head)) if body and _same_number([row[at] for row in body])]
     points = (
-        _named(head, lambda name: name.casefold().strip() in MOODLE_GRADE)
+        _named(head, lambda name: column_key(name) in headings("grade", "moodle"))
         if not column
         else _chosen(head, column, range(1, len(head)), path)
     )
@@ -154,7 +121,7 @@ def moodle(rows, column, assignment, path):
     comment = None
     if last_modified is not None and last_modified + 1 < len(head):
         comment = last_modified + 1
-    names = _columns(head, NAME_KEYS)[:1] or (1,)
+    names = _columns(head, headings("full name"))[:1] or (1,)
     used = {points, comment, highest, *names}
     ids = tuple(at for at in range(min(points, len(head))) if at not in used)
     comma = highest is not None and "," in body[0][highest]
@@ -185,25 +152,29 @@ def canvas(rows, column, assignment, path):
         If the table is not that platform's, or several columns could hold the points.
     """
     head = [name.removeprefix("\ufeff") for name in rows[0]]
-    separate = head[0].strip() == "LastName"
-    if not (
-        head[0].strip() in ("Student", "LastName")
-        and "ID" in map(str.strip, head)
-        and "Section" in map(str.strip, head)
-    ):
+    separate = column_key(head[0]) in headings("last name")
+    section = _columns(head, headings("section", "canvas"))
+    first = (*headings("student", "canvas"), *headings("last name"))
+    if column_key(head[0]) not in first or not _columns(head, ("id",)) or not section:
         raise UserError(
             f"class: {path} is not Canvas's gradebook: its columns must begin with "
             "Student, ID, and have Section"
         )
     possible = next(
-        (at for at, row in enumerate(rows[:5]) if row and "Points Possible" in row[0]), None
+        (
+            at
+            for at, row in enumerate(rows[:5])
+            if row and column_key(row[0]) in headings("maximum", "canvas")
+        ),
+        None,
     )
     marks = rows[possible] if possible is not None else [""] * len(head)
-    start = [name.strip() for name in head].index("Section") + 1
+    start = section[0] + 1
     open_columns = [
         at
         for at in range(start, len(head))
-        if "read only" not in marks[at] and re.search(r"\(\d+\)\s*$", head[at])
+        if not any(word in column_key(marks[at]) for word in headings("read only", "canvas"))
+        and re.search(r"\(\d+\)\s*$", head[at])
     ]
     points = _chosen(head, column, open_columns, path, assignment)
     ids = _columns(head, ("id", "sisuserid", "sisloginid", "integrationid"))
@@ -236,19 +207,17 @@ def blackboard(rows, column, assignment, path):
         If the table is not that platform's, or several columns could hold the points.
     """
     head = rows[0]
-    names = _columns(head, PART_KEYS[:2])
-    ids = _columns(head, ("username", "studentid", "emailaddress", "email"))
-    places = [at for at, name in enumerate(head) if "[Total Pts" in name]
+    names = _parts(head)
+    ids = _columns(head, (*headings("login"), *headings("id"), *headings("address")))
+    places = [at for at, name in enumerate(head) if BLACKBOARD.search(name)]
     if not ids or not places:
         raise UserError(
             f"class: {path} is not Blackboard's table: it must have the column "
             "Username, and columns such as 'Homework [Total Pts: 100 Score] |123'"
         )
     points = _chosen(head, column, places, path, assignment)
-    maximum = re.search(r"\[Total Pts: (?:up to )?([\d.,]+)", head[points])
-    return Layout(
-        1, points, None, _number(maximum[1]) or 0.0 if maximum else 0.0, ids, tuple(reversed(names))
-    )
+    maximum = BLACKBOARD.search(head[points])
+    return Layout(1, points, None, _number(maximum[1]) or 0.0, ids, names)
 
 
 def brightspace(rows, column, assignment, path):
@@ -275,23 +244,16 @@ def brightspace(rows, column, assignment, path):
         If the table is not that platform's, or several columns could hold the points.
     """
     head = rows[0]
-    ids = _columns(head, ("orgdefinedid", "username", "email"))
-    places = [at for at, name in enumerate(head) if "Points Grade" in name]
+    ids = _columns(head, ("orgdefinedid", *headings("login"), *headings("address")))
+    places = [at for at, name in enumerate(head) if BRIGHTSPACE.search(name)]
     if not ids or not places:
         raise UserError(
             f"class: {path} is not Brightspace's table: it must have the column "
             "OrgDefinedId or Username, and one such as 'Homework Points Grade'"
         )
     points = _chosen(head, column, places, path, assignment)
-    maximum = re.search(r"MaxPoints:\s*([\d.,]+)", head[points])
-    return Layout(
-        1,
-        points,
-        None,
-        _number(maximum[1]) or 0.0 if maximum else 0.0,
-        ids,
-        tuple(reversed(_columns(head, PART_KEYS[:2]))),
-    )
+    maximum = BRIGHTSPACE.search(head[points])
+    return Layout(1, points, None, _number(maximum[1]) or 0.0, ids, _parts(head))
 
 
 LAYOUTS = {"moodle": moodle, "canvas": canvas, "blackboard": blackboard, "brightspace": brightspace}
@@ -301,6 +263,15 @@ def _columns(head, keys):
     """Return the columns with these names, in the order of the names."""
     places = {column_key(name): at for at, name in reversed(list(enumerate(head)))}
     return tuple(places[key] for key in keys if key in places)
+
+
+def _parts(head):
+    """Return the columns of the first and the last name."""
+    return tuple(
+        place
+        for meaning in ("first name", "last name")
+        for place in _columns(head, headings(meaning))[:1]
+    )
 
 
 def _chosen(head, column, places, path, assignment=None):

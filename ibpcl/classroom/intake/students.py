@@ -7,20 +7,14 @@ from collections import defaultdict
 from typing import NamedTuple
 
 from ibpcl.classroom.assignments.ids import folded, shown, variant_id
+from ibpcl.classroom.intake.headings import headings
 from ibpcl.classroom.intake.spreadsheet import column_key, read_rows
 from ibpcl.errors import UserError
 
 # The first of these columns in a table contains the ids.
+# Headings of the column with the ids, the best first.
 ID_COLUMNS = (
-    "studentid",
-    "student",
-    "sid",
-    "studentnumber",
-    "matriculationnumber",
-    "matrikelnummer",
-    "idnumber",
-    "orgdefinedid",
-    "sisuserid",
+    *headings("id"),
     "username",
     "userid",
     "loginid",
@@ -30,35 +24,24 @@ ID_COLUMNS = (
     "user",
     "id",
     "identifier",
-    "githubusername",
-    "emailaddress",
-    "email",
+    *headings("login"),
+    *headings("address"),
     "name",
     "fullname",
 )
 OTHER_COLUMNS = {
-    "lastname": "last_name",
-    "surname": "last_name",
-    "familyname": "last_name",
-    "nachname": "last_name",
-    "firstname": "first_name",
-    "givenname": "first_name",
-    "vorname": "first_name",
-    "email": "email",
-    "emailaddress": "email",
-    "mail": "email",
-    "identifier": "identifier",
-    "username": "username",
-    "loginid": "username",
-    "sisloginid": "username",
-    "githubusername": "username",
-    "name": "name",
-    "fullname": "name",
-    "studentname": "name",
-    "group": "group",
-    "groupname": "group",
-    "gruppe": "group",
-    "team": "group",
+    name: field
+    for field, meaning in (
+        ("name", "full name"),
+        ("last_name", "last name"),
+        ("first_name", "first name"),
+        ("email", "address"),
+        ("identifier", "identifier"),
+        ("username", "login"),
+        ("group", "group"),
+    )
+    for name in headings(meaning)
+    if name != "student"  # a column of ids in a class list
 }
 DEVICES = {
     "con",

@@ -242,6 +242,48 @@ def test_brightspace_and_blackboard_are_filled_in(tmp_path):
     assert [row[4] for row in table[1:]] == ["90", "60"]
 
 
+BLACKBOARD = {
+    "German": ("Nachname", "Vorname", "Benutzername", "[Gesamtpunkte: 100 Punktzahl]"),
+    "French": ("Nom", "Prénom", "Nom d'utilisateur", "[Total des points : 100 Note]"),
+    "Spanish": ("Apellidos", "Nombre", "Nombre de usuario", "[Puntos totales: 100 Puntuación]"),
+    "Chinese": ("姓", "名", "用户名", "[总分: 100 分数]"),
+}
+
+
+@pytest.mark.parametrize("language", BLACKBOARD)
+def test_blackboard_is_filled_in_in_each_language(language, tmp_path):
+    last, first_name, login, points = BLACKBOARD[language]
+    head = [last, first_name, login, f"Hausaufgabe 1 {points} |3456"]
+    rows = [["Lovelace", "Ada", "ada", ""], ["Fect", "Cy", "123", ""]]
+    path = sheet(tmp_path / "bb.xls", head, rows, "\t", "utf-16")
+    written = exports.write(results(), first(), "blackboard", tmp_path / "c.xls", worksheet=path)
+    table = list(csv.reader(io.StringIO(written.path.read_text("utf-16")), delimiter="\t"))
+    assert [row[3] for row in table[1:]] == ["90", "60"]
+
+
+CANVAS = {
+    "German": ("Studierender", "Abschnitt", "Mögliche Punkte"),
+    "French": ("Étudiant", "Section", "Points possibles"),
+    "Spanish": ("Estudiante", "Sección", "Puntos posibles"),
+    "Chinese": ("学生", "班级", "满分"),
+}
+
+
+@pytest.mark.parametrize("language", CANVAS)
+def test_canvas_is_filled_in_in_each_language(language, tmp_path):
+    student, section, most = CANVAS[language]
+    head = [student, "ID", "SIS Login ID", section, "Gaussian weights (77)"]
+    rows = [[f"    {most}", "", "", "", "50"], ["Lovelace, Ada", "1", "ada", "A", ""]]
+    written = exports.write(
+        results(),
+        first(),
+        "canvas",
+        tmp_path / "out.csv",
+        worksheet=sheet(tmp_path / "c.csv", head, rows),
+    )
+    assert "ada,A,45" in written.path.read_text("utf-8-sig")
+
+
 @pytest.mark.parametrize("system", ["moodle", "canvas", "blackboard", "brightspace"])
 @pytest.mark.parametrize("content", [b"a,b\r\n1,2\r\n", b"PK\x03\x04", b"", b"\x00\x01"])
 def test_another_table_is_refused_in_one_line(tmp_path, system, content):

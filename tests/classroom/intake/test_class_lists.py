@@ -142,3 +142,24 @@ def test_ids_that_differ_in_a_sharp_s_are_two_students(tmp_path):
     assert [each.id for each in roster.students] == ["weiß", "weiss"] and not notes
     assert roster.find("Weiss, Jo").students == (roster.students[0],)
     assert folder_name("weiß") != folder_name("weiss")
+
+
+@pytest.mark.parametrize(
+    "head",
+    [
+        "Matrikelnummer;Nachname;Vorname;E-Mail-Adresse",
+        "Numéro d'étudiant;Nom;Prénom;Adresse e-mail",
+        "ID de estudiante;Apellidos;Nombre;Correo electrónico",
+        "学号;姓;名;电子邮件",
+    ],
+)
+def test_a_class_list_is_read_in_each_language(head, tmp_path):
+    path = tmp_path / "list.csv"
+    path.write_text(f"{head}\n1815;Byron;Ada;ada@x.org\n", encoding="utf-8-sig")
+    (student,) = read_students(path)[0].students
+    assert (student.id, student.last_name, student.first_name, student.email) == (
+        "1815",
+        "Byron",
+        "Ada",
+        "ada@x.org",
+    )
