@@ -202,7 +202,7 @@ def run_report(options, folder=None):
 
 def _summary(found, graded, clusters, by_hand, derivations):
     """Print the summary of a class."""
-    from ibpcl.classroom.feedback.plain_words import plain_reason, points
+    from ibpcl.classroom.feedback.plain_words import plain_reason, points, reason_group
 
     mean = (
         f", mean {sum(graded) / len(graded):.1f} of {points(found.assignment.points)} points"
@@ -211,9 +211,13 @@ def _summary(found, graded, clusters, by_hand, derivations):
     )
     sandbox = found.settings.get("sandbox", "")
     print(f"{len(graded)} of {len(found.results)} graded{mean}; sandbox: {sandbox}")
+    groups = {}
     for result in found.results:
         if result.status != "graded":
-            print(f"  {result.student}: not graded: {plain_reason(result.reason)}")
+            groups.setdefault(reason_group(result), []).append(result)
+    for group in groups.values():
+        names = ", ".join(result.student for result in group)
+        print(f"  {names}: not graded: {plain_reason(group[0].reason)}")
     for note in found.notes:
         print(f"  {note}")
     waiting = sum(result.pending for result in found.results)

@@ -1,12 +1,12 @@
 """The teacher's page: the results of the class, its mistakes, and everything to review by hand."""
 
-from collections import Counter
+from collections import Counter, defaultdict
 from statistics import mean, median
 from typing import NamedTuple
 from urllib.parse import quote
 
 from ibpcl.classroom.feedback.pages import Files, Shares, Student, Students, anchor, rendered, table
-from ibpcl.classroom.feedback.plain_words import plain, plain_reason, points
+from ibpcl.classroom.feedback.plain_words import plain, plain_reason, points, reason_group
 from ibpcl.classroom.feedback.tables import cell, csv_bytes
 from ibpcl.classroom.intake.students import folder_name
 
@@ -285,13 +285,16 @@ def _histogram(scores, most):
 
 
 def _ungraded(results):
-    """Return the hand-ins that are not graded, with the reasons."""
+    """Return the hand-ins that are not graded, grouped by the reason, with an example of it."""
+    groups = defaultdict(list)
+    for result in results:
+        if result.status != "graded":
+            groups[reason_group(result)].append(result)
     rows = [
-        (Student(result.student), plain_reason(result.reason))
-        for result in results
-        if result.status != "graded"
+        (len(group), Students([result.student for result in group]), plain_reason(group[0].reason))
+        for group in sorted(groups.values(), key=len, reverse=True)
     ]
-    return [table(("student", "reason"), rows)] if rows else []
+    return [table(("number", "students", "reason"), rows)] if rows else []
 
 
 def _by_task(graded, assignment):
@@ -316,7 +319,7 @@ def _by_task(graded, assignment):
                 task.title,
                 task.points,
                 average,
-                _shares(done),
+                _shares(verdicts),
                 *(states[state] for state, _ in STATES),
             )
         )
@@ -325,17 +328,20 @@ def _by_task(graded, assignment):
 
 
 def _shares(verdicts):
-    """Return the shares that are right, partly right and not."""
+    """Return the shares that are right, partly right and not; the rest waits for a person."""
     total = len(verdicts) or 1
+    done = [verdict for verdict in verdicts if not verdict.pending]
     shares = {
-        "right": sum(verdict.points >= verdict.most for verdict in verdicts) / total,
-        "partial": sum(0 < verdict.points < verdict.most for verdict in verdicts) / total,
-        "wrong": sum(verdict.points <= 0 for verdict in verdicts) / total,
+        "right": sum(verdict.points >= verdict.most for verdict in done) / total,
+        "partial": sum(0 < verdict.points < verdict.most for verdict in done) / total,
+        "wrong": sum(verdict.points <= 0 for verdict in done) / total,
     }
     label = (
         f"{shares['right']:.0%} right, {shares['partial']:.0%} partly, "
         f"{shares['wrong']:.0%} without points"
     )
+    if len(done) < len(verdicts):
+        label += f", {1 - len(done) / total:.0%} to be graded"
     return Shares(shares, label)
 
 

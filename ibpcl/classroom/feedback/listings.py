@@ -4,6 +4,7 @@ import functools
 import re
 from typing import NamedTuple
 
+LEAST_FOLDED = 2  # further lines of a docstring from which on it is folded
 MOST_LINES = 200  # lines of one function that are shown
 DEFINITION = re.compile(r"(?:async\s+)?def\s+(\w+)\s*\(")
 QUOTES = re.compile("\"\"\"|'''")
@@ -21,11 +22,14 @@ class Line(NamedTuple):
         The line.
     marked : bool
         Whether it is marked as the line of a mistake.
+    documents : bool
+        Whether it belongs to the docstring, which is folded.
     """
 
     number: int
     text: str
     marked: bool
+    documents: bool = False
 
 
 class Listing(NamedTuple):
@@ -144,5 +148,23 @@ def listings(source, names, marked=()):
 def _listing(lines, first, last, marked):
     """Return some lines as a listing."""
     end = min(last, first + MOST_LINES - 1)
-    shown = [Line(at, lines[at - 1], at in marked) for at in range(first, end + 1)]
+    docstring = _docstring(lines, first, end)
+    shown = [Line(at, lines[at - 1], at in marked, at in docstring) for at in range(first, end + 1)]
     return Listing(shown, cut=end < last)
+
+
+def _docstring(lines, first, last):
+    """Return the numbers of the lines of a long docstring."""
+    begin = next(
+        (at for at in range(first, last + 1) if lines[at - 1].rstrip().endswith(":")), last
+    )
+    begin += 1
+    mark = QUOTES.search(lines[begin - 1]) if begin <= last else None
+    if mark is None or lines[begin - 1].strip().lstrip("rRuUbB").find(mark[0]) != 0:
+        return range(0)
+    quote = ""
+    for at in range(begin, last + 1):
+        quote = _open_quote(lines[at - 1], quote)
+        if not quote:
+            return range(begin, at + 1) if at - begin >= LEAST_FOLDED else range(0)
+    return range(0)

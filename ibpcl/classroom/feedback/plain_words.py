@@ -31,7 +31,7 @@ MISTAKES = {
     "missing": "not returned",
     "zero": "zero everywhere",
     "raises": "raises an exception",
-    "wrong": "wrong, no cause found",
+    "wrong": "wrong, and by no single known slip: compare it term by term, one input at a time",
 }
 POINT = re.compile(r"point \d+ \([\w ]+ shapes\): (.*)", re.DOTALL)
 EVERYWHERE = re.compile(r"wrong at (\d+) of \1 entries")
@@ -118,6 +118,25 @@ def plain_reason(reason):
         r"(?:[A-Za-z]:)?[/\\][^:\n]*[/\\]([^/\\:\n]+\.(?:py|ipynb|zip)\b)", r"\1", reason
     )
     return re.sub(r"(?:[A-Za-z]:)?(?:[/\\][^\s/\\:'\"]+){2,}[/\\]([^\s/\\:'\"]+)", r"\1", reason)
+
+
+def reason_group(result):
+    """Return what a reason has in common with those of other hand-ins: no places and no names.
+
+    Parameters
+    ----------
+    result : ibpcl.classroom.judging.verdict.Result
+        A hand-in that is not graded.
+
+    Returns
+    -------
+    str
+    """
+    reason = plain_reason(result.reason).replace(result.student, "...")
+    reason = re.sub(
+        r"\b(?:line \d+ of )?(?:code cell \d+ of )?\S+\.(?:py|ipynb|zip)\b:?", "", reason
+    )
+    return " ".join(re.sub(r"\d+(?:\.\d+)?", "N", reason).split())
 
 
 def told_once(lines):

@@ -195,12 +195,14 @@ def apply(policy, results, extensions, most, late_days=None):
     Returns
     -------
     list of str
-        A note on the students whose time is unknown; empty if there are none.
+        A note on the students whose time is unknown, and one on those whose points a person gave
+        for the whole hand-in, which no rule changes.
     """
     late_days = late_days or {}
     if not policy.due and not late_days:
         return []
     unknown = []
+    kept = []
     for result in results:
         if result.student in late_days:
             result.late_days = late_days[result.student]
@@ -211,13 +213,26 @@ def apply(policy, results, extensions, most, late_days=None):
             unknown.append(result.student)
             continue
         share = min(result.late_days * policy.per_day, policy.at_most) / 100
-        result.deduction = round(min(share * most, result.earned or 0.0), 2)
-    if not unknown:
-        return []
-    return [
-        f"the time of {len(unknown)} hand-ins is unknown ({', '.join(unknown[:3])}"
-        f"{', ...' if len(unknown) > 3 else ''}): nothing is deducted"
-    ]
+        if result.given is None:
+            result.deduction = round(min(share * most, result.earned or 0.0), 2)
+        elif share:
+            kept.append(result.student)
+    notes = []
+    if unknown:
+        notes.append(
+            f"the time of {len(unknown)} hand-ins is unknown ({_some(unknown)}): nothing is "
+            "deducted"
+        )
+    if kept:
+        notes.append(
+            f"{len(kept)} late hand-ins have points for the whole that you gave ({_some(kept)}): "
+            "nothing is deducted from these"
+        )
+    return notes
+
+
+def _some(names):
+    return ", ".join(names[:3]) + (", ..." if len(names) > 3 else "")
 
 
 def _damaged(folder):

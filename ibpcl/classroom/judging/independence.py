@@ -102,17 +102,8 @@ def copies(source, names, proof):
     tree = similarity.parsed(source)
     if tree is None:
         return []
-    functions = {node.name: node for node in tree.body if isinstance(node, DEFINITIONS)}
-    functions.update(
-        {
-            target: value
-            for node in tree.body
-            for target, value in assignments(node)
-            if isinstance(value, ast.Lambda)
-        }
-    )
     prints = dataflow.fingerprints(tree)
-    used = _reachable(functions, proof) - set(names)
+    used = reachable(bindings(tree), proof) - set(names)
     own = frozenset().union(*(prints.get(name, ()) for name in used))
     repeated = [
         name
@@ -121,6 +112,62 @@ def copies(source, names, proof):
         and len(theirs & own) >= ALIKE * len(theirs)
     ]
     return repeated
+
+
+def bindings(tree):
+    """Return the names that a module defines, with the function, class or value bound last.
+
+    Parameters
+    ----------
+    tree : ast.Module
+        Syntax tree of the text.
+
+    Returns
+    -------
+    dict of str to ast.AST
+
+    Examples
+    --------
+    >>> {name: type(node).__name__ for name, node in bindings(ast.parse("f = g = h(1)")).items()}
+    {'f': 'Call', 'g': 'Call'}
+    """
+    bound = {}
+    nodes = sorted(module_level(tree), key=lambda node: getattr(node, "lineno", 0))
+    for node in nodes:
+        if isinstance(node, (*DEFINITIONS, ast.ClassDef)):
+            bound[node.name] = node
+        if isinstance(node, ast.Assign):
+            targets = [each for target in node.targets for each in ast.walk(target)]
+            bound |= {each.id: node.value for each in targets if isinstance(each, ast.Name)}
+        bound |= dict(assignments(node))
+    return bound
+
+
+def reachable(bound, start, without=()):
+    """Return the names of a module that one of them uses, directly or indirectly, and itself.
+
+    Parameters
+    ----------
+    bound : dict of str to ast.AST
+        As :func:`bindings` returns it.
+    start : str
+        The name.
+    without : collection of str
+        Names whose definitions are not followed.
+
+    Returns
+    -------
+    set of str
+    """
+    met = set()
+    waiting = [start]
+    while waiting:
+        name = waiting.pop()
+        if name in bound and name not in met:
+            met.add(name)
+            if name == start or name not in without:
+                waiting += [each.id for each in ast.walk(bound[name]) if isinstance(each, ast.Name)]
+    return met
 
 
 def implementers(tree, names):
@@ -244,18 +291,6 @@ def _pairs(target, value):
     ):
         return [pair for a, b in zip(target.elts, value.elts, strict=True) for pair in _pairs(a, b)]
     return []
-
-
-def _reachable(functions, start):
-    """Return the names of the functions that one function uses, and itself."""
-    reachable = set()
-    new = [start] if start in functions else []
-    while new:
-        name = new.pop()
-        reachable.add(name)
-        names = {each.id for each in ast.walk(functions[name]) if isinstance(each, ast.Name)}
-        new += [each for each in names if each in functions and each not in reachable]
-    return reachable
 
 
 def _indentation(line):

@@ -94,7 +94,7 @@ def flags(source, assignment):
         return []
     if tree is None:
         return []
-    bound = bindings(tree)
+    bound = independence.bindings(tree)
     gradients = {task.function: task.forward for task in assignment.tasks if task.kind == "vjp"}
     if any(task.kind == "referee" for task in assignment.tasks):
         gradients = {name: name.removesuffix("_vjp") for name in bound if name.endswith("_vjp")}
@@ -113,62 +113,6 @@ def flags(source, assignment):
     return sorted(found.items())
 
 
-def bindings(tree):
-    """Return the names that a module defines, with the function, class or value bound last.
-
-    Parameters
-    ----------
-    tree : ast.Module
-        Syntax tree of the text.
-
-    Returns
-    -------
-    dict of str to ast.AST
-
-    Examples
-    --------
-    >>> {name: type(node).__name__ for name, node in bindings(ast.parse("f = g = h(1)")).items()}
-    {'f': 'Call', 'g': 'Call'}
-    """
-    bound = {}
-    nodes = sorted(independence.module_level(tree), key=lambda node: getattr(node, "lineno", 0))
-    for node in nodes:
-        if isinstance(node, (*independence.DEFINITIONS, ast.ClassDef)):
-            bound[node.name] = node
-        if isinstance(node, ast.Assign):
-            targets = [each for target in node.targets for each in ast.walk(target)]
-            bound |= {each.id: node.value for each in targets if isinstance(each, ast.Name)}
-        bound |= dict(independence.assignments(node))
-    return bound
-
-
-def reachable(bound, start, without=()):
-    """Return the names of a module that one of them uses, directly or indirectly, and itself.
-
-    Parameters
-    ----------
-    bound : dict of str to ast.AST
-        As :func:`bindings` returns it.
-    start : str
-        The name.
-    without : collection of str
-        Names whose definitions are not followed.
-
-    Returns
-    -------
-    set of str
-    """
-    met = set()
-    waiting = [start]
-    while waiting:
-        name = waiting.pop()
-        if name in bound and name not in met:
-            met.add(name)
-            if name == start or name not in without:
-                waiting += [each.id for each in ast.walk(bound[name]) if isinstance(each, ast.Name)]
-    return met
-
-
 def _underived(tree, bound, gradient, forward):
     """Yield line and description of each sign in what a gradient uses."""
     node = bound.get(gradient)
@@ -177,7 +121,7 @@ def _underived(tree, bound, gradient, forward):
     if not isinstance(node, (*FUNCTIONS, ast.Name)):
         yield node.lineno, f"{gradient} is not written out: an expression makes it"
     twins = independence.implementers(tree, [forward]) - {gradient}
-    for name in reachable(bound, gradient, twins) - twins:
+    for name in independence.reachable(bound, gradient, twins) - twins:
         inside = list(ast.walk(bound[name]))
         given = {
             argument.arg

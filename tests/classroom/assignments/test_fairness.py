@@ -2,6 +2,8 @@
 without a box.
 """
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 
@@ -24,6 +26,7 @@ class Direct:
     """A session whose hand-in is a module of this process."""
 
     overwritten = frozenset()
+    accepted = SimpleNamespace(untyped=False)
 
     def __init__(self, module):
         self.module = module

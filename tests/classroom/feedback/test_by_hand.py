@@ -206,3 +206,14 @@ def test_bad_dates_and_percentages_are_refused(graded):
 def test_codes_of_an_anonymous_page_are_read(graded):
     put(graded, f"student,task,points\n{by_hand.code('Ada')},1j,9\n")
     assert found(graded)["Ada"].score == 11.0
+
+
+def test_points_for_the_whole_are_changed_by_no_rule_in_silence(graded):
+    with_times(graded, Ada="2026-11-22T01:00:00+00:00")
+    put(graded, "student,task,points,comment\nAda,all,40,from paper\n00123,1j,10,\n00123,late,1,\n")
+    late.keep(graded, "2026-11-20T12:00+00:00", 100.0)
+    made = records.load(graded)
+    results = {result.student: result for result in made.results}
+    assert (results["Ada"].score, results["Ada"].late_days) == (40.0, 2)
+    assert any("Ada" in note and "gave" in note for note in made.notes)
+    assert results["00123"].score == 0 and results["00123"].deduction > 0

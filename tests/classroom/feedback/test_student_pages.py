@@ -4,18 +4,26 @@ import json
 import re
 import time
 import xml.dom.minidom
+from pathlib import Path
 
 import pytest
 from classroom_common import KEY, first, judged, needs_box
 
 from ibpcl.classroom.assignments.assignment import find, names
-from ibpcl.classroom.feedback import by_hand, class_page, derivations_page, listings
+from ibpcl.classroom.feedback import (
+    by_hand,
+    class_page,
+    derivations_page,
+    listings,
+    plain_words,
+)
 from ibpcl.classroom.feedback.mathml import to_mathml
 from ibpcl.classroom.feedback.plain_words import plain_reason, told_once
 from ibpcl.classroom.feedback.prose import clean, to_html
 from ibpcl.classroom.feedback.records import Records
 from ibpcl.classroom.feedback.student_page import feedback, lines, shown_words
 from ibpcl.classroom.intake.late import Policy
+from ibpcl.classroom.judging.similarity import Cluster
 from ibpcl.classroom.judging.verdict import Part, Result, Verdict
 
 SIGN = ("return dv.sum(axis=0), (dv * noise)", "return -dv.sum(axis=0), (dv * noise)")
@@ -154,7 +162,7 @@ def test_names_and_flags_cannot_act_on_the_pages_of_a_class(evil, tmp_path):
     text = Verdict("1j", "text", evil, "public", 10.0, state="by hand", details=[evil])
     result = result_of(verdict, text, flags=[evil], notes=[evil], comment=evil)
     result.student = evil
-    pairs = [(evil, "the solution" + evil, 0.9)]
+    pairs = [Cluster((evil, "the solution" + evil), 0.9, (evil,))]
     pages = [
         class_page.class_page([result], first(), pairs, None, [evil], [evil], [evil], [evil]),
         derivations_page.derivations_page(records_of(tmp_path, result)),
@@ -232,7 +240,11 @@ def test_the_class_page_leads_from_a_mistake_to_its_students():
             )
         )
     page = class_page.class_page(
-        made, first(), [("s'0", "s'1", 0.9)], missing=["zoë"], skipped=["x.docx: a document"]
+        made,
+        first(),
+        [Cluster(("s'0", "s'1"), 0.9, ("kl",))],
+        missing=["zoë"],
+        skipped=["x.docx: a document"],
     )
     rows = set(re.findall(r'<tr id="([^"]+)"', page))
     links = set(re.findall(r'href="#(student-[^"]+)"', page))
@@ -328,3 +340,78 @@ def test_no_text_takes_long(text):
 
 def test_commands_that_python_has_read_come_back():
     assert clean("\theta \frac \rho \beta") == r"\theta \frac \rho \beta"
+
+
+DOCUMENTED = '''
+def sample(
+    eps, mu, scale
+):
+    r"""Draw weights.
+
+    Parameters
+    ----------
+    eps : ndarray
+    """
+    return mu, eps
+
+
+def short(x):
+    """Return x."""
+    return x
+'''
+
+
+def test_the_docstring_of_a_listing_is_folded():
+    first_one, second = listings.listings(DOCUMENTED, ("sample", "short"))
+    folded = [line.text.strip() for line in first_one.lines if line.documents]
+    assert (folded[0], folded[-1]) == ('r"""Draw weights.', '"""')
+    assert not first_one.lines[0].documents and not first_one.lines[-1].documents
+    assert not any(line.documents for line in second.lines)
+
+
+@needs_box
+def test_the_page_folds_docstrings_and_wraps_lines(wrong):
+    source, result = wrong
+    page = feedback(result, first(), source=source)
+    opened = re.findall(r"<span><i>\d+</i> +r?&#34;&#34;&#34;[A-Z]", page)
+    assert page.count("<summary>the docstring</summary>") == len(opened) > 3
+    assert page.count("<details") == page.count("</details>")
+    assert "pre-wrap" in re.search(r"\.listing span \{[^}]*\}", page)[0]
+
+
+PALETTE = re.findall(
+    r"--(right|wrong|partial): #(\w{6})",
+    (Path(listings.__file__).parent / "templates" / "page.css").read_text(),
+)
+
+
+def luminance(colour):
+    channels = [int(colour[at : at + 2], 16) / 255 for at in (0, 2, 4)]
+    linear = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in channels]
+    return sum(w * c for w, c in zip((0.2126, 0.7152, 0.0722), linear, strict=True))
+
+
+@pytest.mark.parametrize(("names", "back"), [(PALETTE[:3], "ffffff"), (PALETTE[3:], "16191d")])
+def test_the_colours_can_be_read_on_their_background(names, back):
+    assert [name for name, _ in names] == ["right", "wrong", "partial"]
+    for _, colour in names:
+        dark, light = sorted((luminance(colour), luminance(back)))
+        assert (light + 0.05) / (dark + 0.05) >= 4.5
+
+
+def test_refusals_are_grouped_by_their_reason():
+    made = [
+        result_of(status="not graded", reason=reason)
+        for reason in (
+            "line 3 of ada.py imports os; allowed are numpy",
+            "line 71 of hw__2_.py imports os; allowed are numpy",
+            "line 3 of ada.py imports sys; allowed are numpy",
+        )
+    ]
+    for student, result in zip(("ada", "ben", "cy"), made, strict=True):
+        result.student = student
+    first_two = {plain_words.reason_group(result) for result in made[:2]}
+    assert len(first_two) == 1 and plain_words.reason_group(made[2]) not in first_two
+    page = class_page.class_page(made, first())
+    ungraded = page[page.index('id="ungraded"') :]
+    assert ungraded[: ungraded.index("</table>")].count("<tr") == 3  # the head and two groups

@@ -189,7 +189,7 @@ def test_grading_asks_for_lines_only_where_the_level_does(level, asked, tmp_path
     monkeypatch.setattr(
         grading,
         "judge",
-        lambda assignment, submission, box, key, locate: (
+        lambda assignment, submission, box, key, locate, scheme: (
             seen.append(locate)
             or Result(assignment.name, submission.student, "base", submission.sha256, "not graded")
         ),
