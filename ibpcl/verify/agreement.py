@@ -32,12 +32,15 @@ class Terms(NamedTuple):
         Relative tolerance; None for the default.
     mode : {"auto", "full", "directional"}
         Every entry, random directions, or a choice by size and cost.
+    candidates : dict of str to ndarray
+        The user's own expressions: arrays that a missing factor or term may be made of.
     """
 
     w: np.ndarray
     rng: np.random.Generator
     rtol: float | None
     mode: str
+    candidates: dict
 
     def judged(self, pair, inputs):
         """Judge some inputs of a changed pair.

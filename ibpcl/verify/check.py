@@ -246,7 +246,7 @@ def check_pair(
         problem = make_problem(f, f_vjp, inputs, wrt, names, Clock(timeout, progress))
         known = Known(problem)
         try:
-            for step in _steps(prepare(problem, wrt, rtol, seed, mode), candidates):
+            for step in _steps(prepare(problem, wrt, rtol, seed, mode, candidates)):
                 known = step
         except TimeUp as up:
             late = up
@@ -280,7 +280,7 @@ class Known(NamedTuple):
     curves: dict | None = None
 
 
-def _steps(prepared, candidates):
+def _steps(prepared):
     """Yield the intermediate result of each step; a time limit may end the check after any step."""
     problem = prepared.problem
     known = Known(problem, None, prepared.mistakes, prepared.habits, prepared.notes)
@@ -298,7 +298,7 @@ def _steps(prepared, candidates):
     yield known
     near = agree_elsewhere(prepared, here)
     notes = (*known.notes, *near.notes, *blind_spots(problem, near.problem))
-    known = Known(problem, *conclude(prepared, here, near, candidates), notes)
+    known = Known(problem, *conclude(prepared, here, near), notes)
     yield known
     if not known.mistakes:
         known = known._replace(verdicts=confirm(prepared.free, known.verdicts, prepared.terms))
@@ -357,7 +357,7 @@ def _of_raising(prepared):
     terms = prepared.terms
     yield {j: verdict_on_raising(problem.names[j], error) for j in problem.wrt}
     try:
-        repair = repair_of(problem, error, terms.w, terms.rng, terms.rtol)
+        repair = repair_of(problem, error, terms)
     except Exception:  # an error in the diagnosis must not change the verdict
         return
     if repair is None:
@@ -366,7 +366,7 @@ def _of_raising(prepared):
     if len(repair.right) < len(problem.wrt):
         repaired = problem.with_gradient(repair.f_vjp)
         with contextlib.suppress(Exception):  # the report says enough without it
-            *_, known = _steps(prepare(repaired, rtol=terms.rtol, mode=terms.mode), None)
+            *_, known = _steps(prepare(repaired, rtol=terms.rtol, mode=terms.mode))
             others = known.verdicts
     yield {
         j: verdict_on_raising(problem.names[j], error, repair, j, others.get(j))

@@ -37,7 +37,7 @@ class Conclusion(NamedTuple):
     habits: list
 
 
-def conclude(prepared, here, near, candidates=None):
+def conclude(prepared, here, near):
     """Name the mistake in every wrong gradient.
 
     Parameters
@@ -46,8 +46,6 @@ def conclude(prepared, here, near, candidates=None):
         The pair.
     here, near : ibpcl.verify.agreement.Agreement
         The verdicts at the given inputs and at the point near by.
-    candidates : dict of str to ndarray, optional
-        Further arrays that a missing term or factor might consist of.
 
     Returns
     -------
@@ -67,10 +65,7 @@ def conclude(prepared, here, near, candidates=None):
     if wrong:
         if here.reasons.note:
             habits.append(Finding("guard", here.reasons.note, inputs=tuple(wrong)))
-        bare = Evidence(
-            here.reasons.bare, terms.w, here.reasons.references, terms.rng, terms.rtol, candidates
-        )
-        findings = _findings(bare, wrong)
+        findings = _findings(Evidence(here.reasons.bare, here.reasons.references, terms), wrong)
         verdicts.update({j: _with(verdicts[j], finding) for j, finding in findings.items()})
     changed = prepared.state.changed() if fresh else []
     stale = [holder.name for holder in changed if not holder.owned]
@@ -82,9 +77,7 @@ def conclude(prepared, here, near, candidates=None):
         mistakes.append(Finding("stale", words, inputs=tuple(fresh)))
     elif fresh:
         unnamed = _unnamed({j: verdicts[j] for j in fresh})
-        evidence = Evidence(
-            near.problem, terms.w, near.references, terms.rng, terms.rtol, candidates
-        )
+        evidence = Evidence(near.problem, near.references, terms)
         findings = _findings(evidence, unnamed) if unnamed else {}
         for j in fresh:
             verdict = _with(verdicts[j], findings[j]) if j in findings else verdicts[j]

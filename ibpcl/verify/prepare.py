@@ -6,9 +6,9 @@ import numpy as np
 
 from ibpcl.verify import requirements as form
 from ibpcl.verify.agreement import Terms
-from ibpcl.verify.derivative.contract import nonlinear_inputs
 from ibpcl.verify.derivative.problem import Problem, is_float
 from ibpcl.verify.derivative.second_point import neighbour
+from ibpcl.verify.limits import without_limits
 from ibpcl.verify.reports.kinds import UNFIT
 from ibpcl.verify.reports.words import Note
 from ibpcl.verify.restoring import State
@@ -64,7 +64,7 @@ class Prepared(NamedTuple):
         return self.problem if self.limit is None else self.limit[0]
 
 
-def prepare(problem, wrt=None, rtol=None, seed=0, mode="auto"):
+def prepare(problem, wrt=None, rtol=None, seed=0, mode="auto", candidates=None):
     """Call a pair in several ways.
 
     Parameters
@@ -95,7 +95,7 @@ def prepare(problem, wrt=None, rtol=None, seed=0, mode="auto"):
     form.refuse_outputs(problem.call()[0])
     rng = np.random.default_rng([seed, STREAM])
     w = rng.standard_normal((3, problem.vector().size))
-    terms = Terms(w, rng, rtol, mode)
+    terms = Terms(w, rng, rtol, mode, candidates or {})
     raised = form.require_gradients(problem, w[0], wrt)
     if raised is not None:
         return Prepared(problem, terms, raised)
@@ -109,10 +109,8 @@ def prepare(problem, wrt=None, rtol=None, seed=0, mode="auto"):
     if prepared.is_unfit:
         return prepared
     prepared = prepared._replace(notes=tuple(_converted(problem)))
-    if mistakes or not nonlinear_inputs(problem, w[0]):
+    if mistakes:
         return prepared
-    from ibpcl.verify.explain.reasons import without_limits  # reads the source
-
     free, finding = without_limits(problem, w[0])
     if finding is None:
         return prepared

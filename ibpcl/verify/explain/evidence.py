@@ -30,18 +30,12 @@ class Evidence:
     ----------
     problem : Problem
         The pair at the given point.
-    w : ndarray, shape (3, M)
-        Three cotangents of all M outputs.
     references : dict
         The :class:`ibpcl.verify.derivative.reference.Reference` at the given point for each input,
         by its position.  Inputs that were not measured entry by entry may be missing: they are
         measured on demand.
-    rng : numpy.random.Generator
-        Chooses the second point and the entries to measure.
-    rtol : float, optional
-        Relative tolerance of the check, instead of the tolerance of the references.
-    candidates : dict, optional
-        The user's own expressions, by name: arrays that a missing factor or term may be made of.
+    terms : ibpcl.verify.agreement.Terms
+        Three cotangents, the relative tolerance, and the user's own expressions.
 
     Attributes
     ----------
@@ -49,8 +43,8 @@ class Evidence:
         The pair at the given point and, where possible, at the second point.
     references : list of dict
         The measured references at each point, by position of the input.
-    extra : dict
-        The user's ``candidates``, empty by default.
+    w : ndarray, shape (3, M)
+        Three cotangents of all M outputs.
     wrong : list of int
         Positions of the inputs whose gradients are wrong;
         :func:`ibpcl.verify.explain.naming.diagnose` sets it.
@@ -58,18 +52,16 @@ class Evidence:
         (point, cotangent) of each trial, as indices of ``problems`` and ``w``.
     """
 
-    def __init__(self, problem, w, references, rng, rtol=None, candidates=None):
+    def __init__(self, problem, references, terms):
         self.problem = problem
-        self.w = w
-        self.rtol = rtol
-        self.rng = rng
-        self.extra = candidates or {}
+        self.terms = terms
+        self.w = terms.w
         self.problems = [problem]
         self.references = [dict(references)]
         near = (
             None
             if any(reference.triangle for reference in references.values())
-            else neighbour(problem, rng)
+            else neighbour(problem, terms.rng)
         )
         if near is not None:
             self.problems.append(near)
@@ -94,8 +86,10 @@ class Evidence:
             Derivatives of all outputs by some or all entries of the input.  It is measured once.
         """
         if j not in self.references[0]:
-            entries = entries_to_look_at(self.problem.shape(j), self.w.shape[1], self.rng)
-            self.references[0][j] = measure(self.problem, j, entries, self.rng, self.rtol)
+            entries = entries_to_look_at(self.problem.shape(j), self.w.shape[1], self.terms.rng)
+            self.references[0][j] = measure(
+                self.problem, j, entries, self.terms.rng, self.terms.rtol
+            )
         if j not in self.references[point]:
             first = self.references[0][j]
             entries = (
@@ -104,7 +98,7 @@ class Evidence:
                 else first.entries[:: len(first.entries) // SOME + 1]
             )
             self.references[point][j] = measure(
-                self.problems[point], j, entries, self.rng, self.rtol, first.method
+                self.problems[point], j, entries, self.terms.rng, self.terms.rtol, first.method
             )
         return self.references[point][j]
 

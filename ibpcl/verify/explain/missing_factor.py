@@ -137,7 +137,7 @@ def background(evidence, forward):
         view.update({f"out[{n}]" if several else "out": out for n, out in enumerate(outputs)})
         for n, values in forward.recordings[point].series.items() if forward is not None else ():
             view.setdefault(forward.code.places[n].text, values[-1])
-        view.update(evidence.extra)
+        view.update(evidence.terms.candidates)
         views.append({name: value for name, value in view.items() if value is not None})
     return views
 
@@ -462,7 +462,8 @@ def best_match(measured, columns, relations):
     for order, relation in enumerate(relations if columns else ()):
         constants = first.constants(relation, arrays)
         for n in np.flatnonzero(_plausible(constants)):
-            array, constant = columns[n], float(constants[n])
+            array = columns[n]
+            constant = float(constants[n])
             again = [
                 trial.constants(relation, row(array, number)[None])[0]
                 for number, trial in enumerate(others, 1)

@@ -88,7 +88,7 @@ def verdict_on_raising(name, error, repair=None, j=None, other=None):
     return InputVerdict(name, kind, NOT_REACHED, HINTS[kind], where=line)
 
 
-def repair_of(problem, error, w, rng, rtol=None):
+def repair_of(problem, error, terms):
     """Return the simplest change that mends a gradient function that raises, or None.
 
     Parameters
@@ -97,12 +97,8 @@ def repair_of(problem, error, w, rng, rtol=None):
         The pair, whose gradient function raises.
     error : BaseException
         What it raises.
-    w : ndarray, shape (3, M)
-        Cotangents of all outputs.
-    rng : numpy.random.Generator
-        Draws points.
-    rtol : float, optional
-        Relative tolerance.
+    terms : ibpcl.verify.agreement.Terms
+        How pairs are compared.
 
     Returns
     -------
@@ -113,9 +109,9 @@ def repair_of(problem, error, w, rng, rtol=None):
         warnings.simplefilter("ignore")
         shapes = [problem.shape(j) for j in problem.wrt]
         zeros = problem.with_gradient(lambda dout, cache: tuple(map(np.zeros, shapes)))
-        evidence = Evidence(zeros, w, {}, rng, rtol)
+        evidence = Evidence(zeros, {}, terms)
         try:
-            code = Code(problem.f_vjp, executed_by(lambda: problem.gradients(w[0])))
+            code = Code(problem.f_vjp, executed_by(lambda: problem.gradients(terms.w[0])))
             return _Search(problem, Bench(evidence), code, error).run()
         except (ValueError, SyntaxError, NameError, RecursionError):  # the source cannot be read
             return None

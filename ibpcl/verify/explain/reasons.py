@@ -27,13 +27,11 @@ makes the gradient wrong, and is the reason.
 
 import numpy as np
 
-from ibpcl.verify.adapters.pair import Adapted
-from ibpcl.verify.derivative.contract import nonlinear_inputs
 from ibpcl.verify.derivative.problem import is_float
 from ibpcl.verify.explain.constants import Slopes, rounded
 from ibpcl.verify.explain.details import Details, by_name, choices_of
 from ibpcl.verify.explain.evidence import Evidence, together_or_alone
-from ibpcl.verify.reports.kinds import HINTS, Finding, Reason
+from ibpcl.verify.reports.kinds import HINTS, Reason
 
 # Eight units in the last place of float32.
 SINGLE = 2.0**-20
@@ -52,9 +50,6 @@ EXPLAINED = 0.5
 # Largest relative change of a number by rounding, and of one that is a difference.
 UNCHANGED = 1e-13
 BLURRED = 1e-7
-# Powers of two, which multiply without rounding: no limit acts on the first, and all on the second.
-TINY = 2.0**-60
-HUGE = 2.0**50
 # The kind of a wrong gradient by the kind of its reason.
 KINDS = {"guard": "guard", "constant": "constant_factor", "limit": "not_linear"}
 
@@ -221,8 +216,7 @@ class Reasons:
         slightly = [j for j in self.left if self.errors[j] <= LAST_DIGITS]
         if not slightly:
             return
-        terms = self.terms
-        evidence = Evidence(self.problem, terms.w, self.references, terms.rng, terms.rtol)
+        evidence = Evidence(self.problem, self.references, self.terms)
         for group in together_or_alone(slightly):
             if not set(group) <= set(self.left):
                 continue
@@ -315,68 +309,6 @@ def explain(problem, verdicts, references, terms, limit=None, known=None):
         reasons.by_constants(known or {})
         reasons.without_one_sided()
     return reasons
-
-
-def without_limits(problem, w):
-    """Return a pair without limits of its gradient, such as clipping.
-
-    A limit is part of training, not of the derivative: a limited gradient is not linear in
-    ``dout``.  No limit acts on a tiny ``dout``.  There, the gradient must be linear, and for a
-    huge ``dout`` it must be constant, with the same signs.
-
-    Parameters
-    ----------
-    problem : Problem
-        The pair and the point.
-    w : ndarray, shape (M,)
-        A cotangent of all outputs.
-
-    Returns
-    -------
-    problem : Problem
-        The same problem if its gradient is linear in ``dout``, or has more than limits.
-    limit : Finding or None
-        A note on the limit; None if the problem is the same.
-    """
-    bent = nonlinear_inputs(problem, w)
-    free = problem.with_gradient(Adapted(problem.f_vjp, _of_a_tiny_dout))
-    if not bent or not _is_limited(problem, free, w):
-        return problem, None
-    words = "the gradient is limited, as by clipping: it is linear in dout only for a small dout"
-    return free, Finding("not_linear", words, inputs=tuple(bent))
-
-
-def _of_a_tiny_dout(f_vjp, dout, cache):
-    """Return the gradients for a tiny ``dout``, enlarged again."""
-    gradients = f_vjp(_times(dout, TINY), cache)
-    if isinstance(gradients, dict):
-        return {key: _times(gradient, 1 / TINY) for key, gradient in gradients.items()}
-    return _times(gradients, 1 / TINY)
-
-
-def _times(value, factor):
-    """Return an array, or each array of a tuple, times a factor."""
-    if isinstance(value, (tuple, list)):
-        return tuple(_times(item, factor) for item in value)
-    return None if value is None else value * factor
-
-
-def _is_limited(problem, free, w):
-    """Return whether a gradient is linear for a tiny ``dout``, and constant for a huge one."""
-    with np.errstate(all="ignore"):
-        try:
-            if nonlinear_inputs(free, w):
-                return False
-            scaled = [problem.gradients(scale * w) for scale in (1.0, HUGE, 2 * HUGE)]
-            return all(
-                np.all(np.abs(here) <= (1 + UNCHANGED) * np.abs(linear))
-                and np.array_equal(np.sign(far), np.sign(linear))
-                and np.allclose(far, farther, rtol=1e-9, atol=0)
-                for linear, here, far, farther in zip(free.gradients(w), *scaled, strict=True)
-                if linear is not None and not np.allclose(far, HUGE * linear, rtol=1e-9, atol=0)
-            )
-        except Exception:  # code under check may raise anything
-            return False
 
 
 def settle(verdict, reason, size, safe=False):
