@@ -63,8 +63,6 @@ def conclude(prepared, here, near):
     unsteady = {j for item in mistakes if item.kind in NON_DETERMINISTIC for j in item.inputs}
     wrong = [j for j in _unnamed(here.verdicts) if j not in unsteady]
     if wrong:
-        if here.reasons.note:
-            habits.append(Finding("guard", here.reasons.note, inputs=tuple(wrong)))
         findings = _findings(Evidence(here.reasons.bare, here.reasons.references, terms), wrong)
         verdicts.update({j: _with(verdicts[j], finding) for j, finding in findings.items()})
     changed = prepared.state.changed() if fresh else []

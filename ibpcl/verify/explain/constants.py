@@ -41,33 +41,6 @@ class Slopes:
             (j, random_direction(problem.shape(j), rng)) for j in exact for _ in range(DIRECTIONS)
         ]
 
-    def claims(self, problem):
-        """Return directional derivatives of a forward, and those that its gradient claims.
-
-        Parameters
-        ----------
-        problem : Problem
-            The pair, perhaps changed.
-
-        Returns
-        -------
-        true, got : ndarray
-            One number for each input, direction and cotangent.
-        """
-        gradients = [problem.gradients(row) for row in self.w]
-        rows = []
-        for j, v in self.directions:
-            func, x = problem.restricted(j)
-            slope = (
-                complex_step(func, x, v)
-                if self.exact[j]
-                else central(func, x, v, 1e-4 * first_step(x, v))
-            )
-            for row, returned in zip(self.w, gradients, strict=True):
-                gradient = np.asarray(returned[problem.wrt.index(j)], dtype=float)
-                rows.append((row @ slope, np.sum(gradient * v)))
-        return np.array(rows, dtype=float).reshape(-1, 2).T
-
     def lack(self, problem):
         """Return what the directional derivatives of a gradient lack.
 
@@ -79,10 +52,22 @@ class Slopes:
         Returns
         -------
         ndarray
-            The true derivatives minus those of the gradient.
+            The true derivatives minus those of the gradient: one number for each input, direction
+            and cotangent.
         """
-        true, got = self.claims(problem)
-        return true - got
+        gradients = [problem.gradients(row) for row in self.w]
+        lacks = []
+        for j, v in self.directions:
+            func, x = problem.restricted(j)
+            slope = (
+                complex_step(func, x, v)
+                if self.exact[j]
+                else central(func, x, v, 1e-4 * first_step(x, v))
+            )
+            for row, returned in zip(self.w, gradients, strict=True):
+                gradient = np.asarray(returned[problem.wrt.index(j)], dtype=float)
+                lacks.append(row @ slope - np.sum(gradient * v))
+        return np.array(lacks, dtype=float)
 
 
 class Constants:

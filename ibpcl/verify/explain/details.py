@@ -229,24 +229,6 @@ def _constant_at(place):
     return lambda number: in_place(place, ast.Constant(float(number)))
 
 
-def by_name(details):
-    """Return details in groups of equal names.
-
-    Parameters
-    ----------
-    details : sequence of Detail
-        The details.
-
-    Returns
-    -------
-    list of list of Detail
-    """
-    groups = {}
-    for detail in details:
-        groups.setdefault(detail.name, []).append(detail)
-    return list(groups.values())
-
-
 def choices_of(guards):
     """Return the sets of guards that may explain a difference, the smallest first.
 
@@ -260,9 +242,11 @@ def choices_of(guards):
     list of tuple of Detail
         Each alone, those of equal names together, and all.
     """
-    groups = by_name(guards)
-    ordered = [guard for group in groups for guard in group]
-    sets = [*((guard,) for guard in ordered), *map(tuple, groups), tuple(ordered)]
+    groups = {}
+    for guard in guards:
+        groups.setdefault(guard.name, []).append(guard)
+    ordered = [guard for group in groups.values() for guard in group]
+    sets = [*((guard,) for guard in ordered), *map(tuple, groups.values()), tuple(ordered)]
     return list(filter(None, dict.fromkeys(sets)))
 
 

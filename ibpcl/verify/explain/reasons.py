@@ -2,7 +2,7 @@
 
 The verdict is that of the user's code: its gradient is compared with derivatives of its forward as
 it is written, and all numbers of the report are those.  If the gradient differs, the pair is run
-again without its limits, casts and guards, or with longer constants.  If the gradient is right
+again without limits, casts and guards, or with longer constants.  If the gradient is right
 then, this explains the whole difference, and the reason stands beside the verdict.
 
 The verdict follows from the relative error at the user's inputs:
@@ -29,7 +29,7 @@ import numpy as np
 
 from ibpcl.verify.derivative.problem import is_float
 from ibpcl.verify.explain.constants import Slopes, rounded
-from ibpcl.verify.explain.details import Details, by_name, choices_of
+from ibpcl.verify.explain.details import Details, choices_of
 from ibpcl.verify.explain.evidence import Evidence, together_or_alone
 from ibpcl.verify.reports.kinds import HINTS, Reason
 
@@ -47,9 +47,6 @@ LAST_DIGITS = 1e-2
 SAME = 0.1
 # A choice of guards must explain this share of a difference before every entry is compared.
 EXPLAINED = 0.5
-# Largest relative change of a number by rounding, and of one that is a difference.
-UNCHANGED = 1e-13
-BLURRED = 1e-7
 # The kind of a wrong gradient by the kind of its reason.
 KINDS = {"guard": "guard", "constant": "constant_factor", "limit": "not_linear"}
 
@@ -76,12 +73,9 @@ class Reasons:
         For each input with a reason, the pair for which its gradient is right, and the reason.  The
         pair is None for rounded constants.
     bare : Problem
-        The pair also without guards that only one of its functions takes into account.  Mistakes
-        are named with it.
+        The pair also without its guards, where it runs without them.  Mistakes are named with it.
     references : dict
         The derivatives that were measured for ``bare``, by position of the input.
-    note : str
-        A sentence on these guards; empty if there are none.
     left : list of int
         Positions of the inputs whose difference has no reason so far.
     errors : dict of int to float
@@ -96,7 +90,6 @@ class Reasons:
         self.terms = terms
         self.known = {}
         self.bare = problem
-        self.note = ""
         self.guards = []
         self.rounding = []
         self.left = [
@@ -229,36 +222,13 @@ class Reasons:
                 self.errors[j] = 0.0 if j in known else self.errors[j]
                 self._take(j, None, _rounded_reason(constants))
 
-    def without_one_sided(self):
-        """Leave out the guards that only one of the two functions takes into account.
-
-        Without such a guard, either the derivatives of the forward change or the gradient, but not
-        both.  A gradient that uses a guarded value of the cache changes with the forward.
-        """
-        if not self.left:
-            return
-        slopes = self._slopes(self.left)
-        rtol = UNCHANGED if all(slopes.exact.values()) else BLURRED
-        chosen = []
-        try:
-            plain = slopes.claims(self.details.problem)
-            for group in by_name([guard for guard in self.guards if guard.kind == "guard"]):
-                pair = self.details.without(group)
-                changed = [
-                    not np.allclose(a, b, rtol=rtol, atol=0)
-                    for a, b in zip(plain, slopes.claims(pair) if pair else plain, strict=True)
-                ]
-                chosen += group if changed[0] != changed[1] else []
-        except Exception:  # a modified function may raise anything
-            return
-        bare = self.details.without([*self.rounding, *chosen]) if chosen else None
+    def without_guards(self):
+        """Leave out all guards of both functions, because they hide the names of mistakes."""
+        guards = [*self.rounding, *(guard for guard in self.guards if guard.kind == "guard")]
+        bare = self.details.without(guards) if self.left and guards != self.rounding else None
         if bare is not None:
             self.bare = bare
             self.references = {}
-            self.note = (
-                f"the gradient does not fit the guard {_named(chosen)} either; its mistake is "
-                "named without it"
-            )
 
     def _take(self, j, pair, reason, safe=False):
         """Settle the verdict on an input by a reason."""
@@ -307,7 +277,7 @@ def explain(problem, verdicts, references, terms, limit=None, known=None):
         reasons.by_double()
         reasons.by_guards()
         reasons.by_constants(known or {})
-        reasons.without_one_sided()
+        reasons.without_guards()
     return reasons
 
 
