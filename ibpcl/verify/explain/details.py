@@ -14,6 +14,7 @@ import contextlib
 import copy
 import inspect
 from decimal import Decimal
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -284,25 +285,22 @@ def _epsilon(code, place, value):
     value = node.value if isinstance(node, ast.Constant) else value
     if not isinstance(value, (float, int, np.floating)) or isinstance(value, bool):
         return None
+    if not 0 < min(value, 1 - value) <= LARGEST_ADDED:
+        return None
     bound = _is_bound(place)
-    added = not bound and _is_added(code, place)
-    if 0 < 1 - value <= LARGEST and bound:
-        size = 1 - value
-    elif 0 < value <= (LARGEST_ADDED if added else LARGEST) and not _is_step(code, value):
-        size = value
-    else:
+    if not bound and not _is_added(code, place):
+        return None
+    below_one = bound and 1 - value <= LARGEST
+    size = 1 - value if below_one else value
+    if size > (LARGEST if bound else LARGEST_ADDED) or (not below_one and _is_step(code, value)):
         return None
 
     def scaled(scale):
-        if size == value:
-            new = ast.BinOp(node, ast.Mult(), ast.Constant(scale))
-        else:
-            new = ast.Constant(1 - float(size) * scale)
+        product = ast.BinOp(node, ast.Mult(), ast.Constant(scale))
+        new = ast.Constant(1 - float(size) * scale) if below_one else product
         new.text = text_of(node)  # messages show the number as the user wrote it
         return in_place(place, new)
 
-    if not bound and not added:
-        return None
     return Detail("guard", text_of(node), code.location(node), scaled, size)
 
 
@@ -330,12 +328,6 @@ def _around(code, place):
     return nodes
 
 
-def _sharp_around(nodes):
-    """Return the innermost logarithm, root or quotient of some nodes; None without one."""
-    pairs = zip(nodes[1:], nodes, strict=False)
-    return next((outer for outer, inner in pairs if _is_sharp(outer, inner)), None)
-
-
 def _is_added(code, place):
     """Return whether a number is added inside a log, a root or a divisor, or to a diagonal."""
     parent = place.parent
@@ -351,7 +343,8 @@ def _is_added(code, place):
     if isinstance(other, ast.Constant):
         return isinstance(nodes[2], ast.Call) and name_of(nodes[2].func) in BOUNDS
     statement = nodes[-1]
-    if _sharp_around(nodes[1:]) is not None or isinstance(statement, ast.Return):
+    is_inside = any(_is_sharp(outer, inner) for inner, outer in pairwise(nodes[1:]))
+    if is_inside or isinstance(statement, ast.Return):
         return True
     targets = getattr(statement, "targets", ())
     names = {name_of(part) for target in targets for part in ast.walk(target)} - {""}

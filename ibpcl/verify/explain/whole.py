@@ -164,20 +164,17 @@ def _constant(evidence, j):
 
 
 def _sizes(problem, j, outputs):
-    """Return (number, words) for the sizes that a mean may have divided by.
+    """Yield (number, words) for the sizes that a mean may have divided by.
 
     These are the lengths of all axes of the outputs and inputs, and the total sizes.
     """
-    arrays = [(np.shape(out), " of the output") for out in outputs] + [(problem.shape(j), "")]
-    arrays += [
-        (np.shape(value), f" of {name}")
-        for name, value in zip(problem.names, problem.point, strict=True)
-    ]
-    return [
-        (n, f"the size of axis {axis}{whose}")
-        for shape, whose in arrays
-        for axis, n in enumerate(shape)
-    ] + [(int(np.prod(shape)), f"the size{whose or ' of this input'}") for shape, whose in arrays]
+    arrays = [(" of the output", out) for out in outputs] + [("", problem.point[j])]
+    arrays += [(f" of {name}", v) for name, v in zip(problem.names, problem.point, strict=True)]
+    for whose, array in arrays:
+        for axis, n in enumerate(np.shape(array)):
+            yield n, f"the size of axis {axis}{whose}"
+    for whose, array in arrays:
+        yield np.size(array), f"the size{whose or ' of this input'}"
 
 
 def few_entries(evidence, j):
