@@ -11,7 +11,7 @@ import numpy as np
 from ibpcl.verify.derivative.clock import TimeUp
 
 ITEM_SECONDS = 12.0  # limit for the check of one function
-NAME_SECONDS = 2.5  # limit for one search for a name, after the verdict
+NAME_SECONDS = 1.5  # limit for one search for a name, after the verdict
 NUMBERS = (float, int, np.float64)
 CHUNK = 200  # single calls between two tests of the time limit
 # Distance of neighbouring points, in units in the last place.

@@ -14,7 +14,7 @@ from ibpcl.verify.distributions.averages import average
 from ibpcl.verify.distributions.calls import CallError, real
 from ibpcl.verify.distributions.comparing import passed, undecided, wrong
 from ibpcl.verify.distributions.parameters import shown
-from ibpcl.verify.distributions.repair import fits_of, of_result
+from ibpcl.verify.distributions.repair import fits_of
 
 MANY = 1_200_000  # draws over all sets of parameters, of a sampler that returns many at once
 ENOUGH = 600_000  # draws that show a shift or a scale that is off by one per cent
@@ -72,65 +72,57 @@ def sampler(model, part):
     outcome : ibpcl.verify.distributions.comparing.Outcome
         Undecided if the draws are too few to show an error of one per cent.
     """
-    from scipy.special import chdtrc  # the checker in the browser starts without it
-
     noise = noises.noise_of(part, model.sets[0])
 
-    def distances(size, function=None, sets=None, change=None):
-        pairs = zip(model.densities, sets or model.sets, strict=False)
-        return (
-            distance(model, part, noise, density, values, function, change, size)
-            for density, values in pairs
-        )
+    def distances(function=None, size=0):
+        pairs = zip(model.densities, model.sets, strict=True)
+        return (distance(model, part, noise, *pair, function, size) for pair in pairs)
 
-    found = list(distances(0))
-    tested = sum(each.draws for each in found)
+    def is_right(function=None):
+        return all(each.ok for each in distances(function, SCREENED))
+
+    found = list(distances())
     bad = [each for each in found if not each.ok]
-    numbers = {"distance": [each.d for each in found]}
-    if not bad and tested:
-        freedom = sum(each.freedom for each in found)
-        p = float(chdtrc(freedom, sum(each.statistic for each in found))) if freedom else 1.0
-        if p < STATISTIC:
-            words = (
-                f"{tested} draws at {len(found)} sets of parameters do not follow it, p = {p:.1g}"
-            )
-            return wrong(part, words, "sampler", numbers)
     if not bad:
-        words = (
-            found[0].words if len(found) == 1 else f"{found[0].words}, the first of {len(found)}"
-        )
-        if 0 < tested < ENOUGH:
-            blind = np.sqrt(ENOUGH / tested) / 100
-            words += (
-                f"; {tested} draws do not show an error below {blind:.0%}: take the noise, such as "
-                "u or eps, as an argument, or a generator and a size"
-            )
-            return undecided(part, words, numbers)
-        return passed(part, words, numbers)
-
-    def is_right(function=None, sets=None, change=None):
-        return all(each.ok for each in distances(SCREENED, function, sets, change))
+        return _passed(part, found)
 
     def name():
         # a change that a few draws do not reject is a name only if they reject the sampler itself
-        if tested and is_right():
+        if bad[0].draws and is_right():
             return None
-        flat = model.densities[0].dimension == 1
-        slip = of_result("a draw", lambda change: is_right(change=change)) if flat else None
-        if slip is not None:
-            return slip
+        few = model.having(sets=model.sets[:1])
         fits = fits_of(
             part.function,
-            lambda function: noises.draws_of(
-                model, part, noise, model.sets[0], function, size=SCREENED
-            ),
+            lambda function: noises.draws_of(few, part, noise, few.sets[0], function, SCREENED),
             is_right,
             cost=_cost(noise, model),
         )
         return fits[0].slip if fits else None
 
     words = f"{bad[0].words} at {shown(model.sets[found.index(bad[0])])}"
+    numbers = {"distance": [each.d for each in found]}
     return wrong(part, words, bad[0].kind, numbers, name)
+
+
+def _passed(part, found):
+    """Return the outcome of a sampler that passes the test at each set of parameters."""
+    from scipy.special import chdtrc  # the checker in the browser starts without it
+
+    tested = sum(each.draws for each in found)
+    numbers = {"distance": [each.d for each in found]}
+    freedom = sum(each.freedom for each in found)
+    p = float(chdtrc(freedom, sum(each.statistic for each in found))) if freedom else 1.0
+    if p < STATISTIC:
+        words = f"{tested} draws at {len(found)} sets of parameters do not follow it, p = {p:.1g}"
+        return wrong(part, words, "sampler", numbers)
+    words = found[0].words if len(found) == 1 else f"{found[0].words}, the first of {len(found)}"
+    if not 0 < tested < ENOUGH:
+        return passed(part, words, numbers)
+    words += (
+        f"; {tested} draws do not show an error below {np.sqrt(ENOUGH / tested) / 100:.0%}: take "
+        "the noise, such as u or eps, as an argument, or a generator and a size"
+    )
+    return undecided(part, words, numbers)
 
 
 def _cost(noise, model):
@@ -142,8 +134,8 @@ def _cost(noise, model):
     return 800 if model.is_rough else 150
 
 
-def distance(model, part, noise, density, values, function=None, change=None, size=0):
-    """Return the distance of a sampler, or of a function of its draws, from a density.
+def distance(model, part, noise, density, values, function=None, size=0):
+    """Return the distance of a sampler from a density.
 
     Parameters
     ----------
@@ -159,8 +151,6 @@ def distance(model, part, noise, density, values, function=None, change=None, si
         Parameters by name.
     function : callable, optional
         Changed version of the sampler.
-    change : callable, optional
-        Function of the draws.
     size : int
         With a size, only so many draws are tested first, and a distance that they show is final.
 
@@ -169,27 +159,26 @@ def distance(model, part, noise, density, values, function=None, change=None, si
     distance : Distance
         Exact where the noise is an argument.
     """
-    change = change or (lambda y: y)
     sampler = model.of_noise(part, values, function)
 
-    def changed(**given):
+    def drawn(**given):
         with np.errstate(all="ignore"):
-            return change(noises.called(sampler, given))
+            return noises.called(sampler, given)
 
     def tested(count):
-        draws = change(noises.draws_of(model, part, noise, values, function, size=count))
+        draws = noises.draws_of(model, part, noise, values, function, size=count)
         return _astray(draws, density) or _by_draws(draws, density)
 
     exact = None
     if density.dimension > 1:
-        exact = _affine(changed, noise, density)
+        exact = _affine(drawn, noise, density)
     elif noise.is_single and not density.support.discrete:
-        exact = _by_levels(changed, noise, density)
+        exact = _by_levels(drawn, noise, density)
     if exact is None and noise.is_integrable and density.dimension == 1:
         few = tested(SCREENED)
         if not few.ok and (size or few.kind != "sampler"):
             return few
-        exact = _by_averages(lambda **given: change(real(sampler(**given))), noise, density)
+        exact = _by_averages(lambda **given: real(sampler(**given)), noise, density)
     return exact or tested(max(size or MANY // len(model.sets), noises.DRAWS))
 
 
@@ -214,10 +203,10 @@ def _astray(draws, density):
     return Distance(False, words, np.inf, "outside")
 
 
-def _by_levels(changed, noise, density):
+def _by_levels(drawn, noise, density):
     """Compare the distribution function at draws from fixed noise with the levels of the noise."""
     name, kind = next(iter(noise.kinds.items()))
-    x = changed(**{name: noises.quantile_of(kind, noises.LEVELS)})
+    x = drawn(**{name: noises.quantile_of(kind, noises.LEVELS)})
     trouble = _astray(x, density)
     if trouble is not None:
         return trouble
@@ -231,14 +220,14 @@ def _by_levels(changed, noise, density):
     return _exactly(found, levels, density.tolerance, labels)
 
 
-def _affine(changed, noise, density):
+def _affine(drawn, noise, density):
     """Compare the density of vectors mu + A eps with that of normal noise; None for others."""
     d = density.dimension
     if list(noise.kinds.values()) != ["normal"] or noise.generator or density.support.simplex:
         return None
     eps = np.random.default_rng(0).normal(size=(40, d))
     given = np.concatenate([np.zeros((1, d)), np.eye(d), eps])
-    found = changed(**{next(iter(noise.kinds)): given})
+    found = drawn(**{next(iter(noise.kinds)): given})
     if found.shape != given.shape:
         raise CallError(f"it returns shape {found.shape[1:]} for noise of shape ({d},)")
     steps = found[1 : d + 1] - found[0]

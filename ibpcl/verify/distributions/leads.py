@@ -4,6 +4,7 @@ A density is integrated over its support.  A support that is not given is guesse
 which the integral is 1.
 """
 
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -127,54 +128,27 @@ def _over_supports(model, part):
     """Return the lead over the best support, with its rank among those of other models."""
     best = None
     rough = None
-    natural = None
+    is_discrete = None
     plausible = []
-    few = model.having(sets=model.sets[:FEW_SETS])
     for candidate in candidates(model, part):
-        if model.dimension > 1 and not _is_defined(model, part, candidate):
+        densities = _screened(model, part, candidate, rough is None)
+        if not densities or (rough is not None and densities[0].support.discrete):
             continue
-        try:
-            target = 1.0 if candidate.depends else None  # there are many of these
-            adapt = rough is None
-            # two sets are enough to reject most supports
-            densities = densities_of(few, part, candidate, adapt, target=target)
-            if any(density.is_one for density in densities):
-                densities = densities_of(model, part, candidate, adapt, target=target)
-        except (CallError, KeyError, IndexError):
+        if all(density.is_one for density in densities):
+            if candidate.is_known or _is_supported(model, candidate, densities):
+                # a jump inside means that a narrower support is the right one
+                is_rough = any(density.is_rough for density in densities)
+                if not is_rough:
+                    return _right(model, part, candidate, densities), None
+                rough = rough or (candidate, densities)
             continue
-        discrete = densities[0].support.discrete
-        if rough is not None and discrete:
-            continue
-        ones = [density.is_one for density in densities]
-        if all(ones) and (candidate.is_known or _is_supported(model, candidate, densities)):
-            if not any(density.is_rough for density in densities):
-                rough = (candidate, densities)
-                break
-            # a jump inside means that a narrower support is the right one
-            rough = rough or (candidate, densities)
-        natural = discrete if natural is None else natural
-        if all(ones):
-            continue
-        totals = np.array([density.total for density in densities])
-        good = bool(np.all(np.isfinite(totals)) and np.all(totals > 0))
-        sharp = good and all(density.is_sharp for density in densities)
-        missing = float(np.mean([density.holes for density in densities]))
-        some = sum(ones) if sum(ones) > 1 else 0
-        if missing == 0 and discrete == natural and not candidate.depends:
+        is_discrete = densities[0].support.discrete if is_discrete is None else is_discrete
+        rank = _rank(candidate, densities, is_discrete)
+        if rank.holes == 0 and rank.is_natural and rank.is_fixed:
             plausible.append(candidate)
-        bounded = bool(np.any(np.isfinite(candidate.at(model.sets[0])[:2])))
-        rank = Rank(
-            some,
-            discrete == natural,
-            bounded and not discrete and missing == 0 and _end_by_themselves(densities),
-            not candidate.depends,
-            SHARP if sharp else int(good),
-            -round(missing, 2),
-            not bounded and not discrete,
-        )
         if best is None or rank > best[0]:
             best = (rank, candidate, densities)
-        if model.dimension > 1 and not bounded and good and missing == 0:
+        if model.dimension > 1 and rank.is_whole and rank.quality and rank.holes == 0:
             break  # finite everywhere: no other support in several dimensions
     if rough is not None:
         return _right(model, part, *rough), None
@@ -185,6 +159,45 @@ def _over_supports(model, part):
         densities = densities_of(model, part, candidate)
     found = _not_one(known_as(model, part, candidate, densities), part, candidate)
     return found._replace(plausible=tuple(plausible[:MOST_PLAUSIBLE])), rank
+
+
+def _screened(model, part, candidate, adapt):
+    """Return a density over a support, at all sets only if its integral is 1 at one of the first.
+
+    It is empty if the density can't be evaluated.
+    """
+    target = 1.0 if candidate.depends else None  # there are many of these
+    try:
+        if model.dimension > 1 and not _is_defined(model, part, candidate):
+            return ()
+        count = FEW_SETS if model.dimension == 1 else 1
+        over = partial(densities_of, model, part, candidate, adapt, target=target)
+        densities = over(sets=model.sets[:count])
+        if any(density.is_one for density in densities) and len(model.sets) > count:
+            densities += over(sets=model.sets[count:])
+    except (CallError, KeyError, IndexError):
+        return ()
+    return densities
+
+
+def _rank(candidate, densities, is_discrete):
+    """Return what speaks for a support over which the integral of a density is not 1."""
+    support = densities[0].support
+    ones = sum(density.is_one for density in densities)
+    totals = np.array([density.total for density in densities])
+    good = bool(np.all(np.isfinite(totals)) and np.all(totals > 0))
+    sharp = good and all(density.is_sharp for density in densities)
+    missing = float(np.mean([density.holes for density in densities]))
+    bounded = bool(np.any(np.isfinite(support[:2])))
+    return Rank(
+        ones if ones > 1 else 0,
+        support.discrete == is_discrete,
+        bounded and not support.discrete and missing == 0 and _end_by_themselves(densities),
+        not candidate.depends,
+        SHARP if sharp else int(good),
+        -round(missing, 2),
+        not bounded and not support.discrete,
+    )
 
 
 def _is_defined(model, part, candidate):
@@ -267,13 +280,13 @@ def _right(model, part, candidate, densities):
     sets = "" if number == 1 else f" for {number} sets of parameters"
     known = known_as(model, part, candidate, densities)
     notes = () if candidate.is_known else (_guess_of(where),)
-    for density, values in zip(densities, model.sets, strict=True):
+    for i, (density, values) in enumerate(zip(densities, model.sets, strict=True)):
         x = density.points_at(np.linspace(0.03, 0.97, 41))
         bad = np.flatnonzero(np.isnan(density.log_density(x)))
         if len(bad):
             words = f"it is NaN at {x[bad[0]]} for {sets_of.shown(values)}, where there is mass"
             return Lead(known, "wrong", words, candidate, notes)
-        other = density.repeated(MISSED)
+        other = density.repeated(MISSED) if i < FEW_SETS else 1.0
         if abs(other - 1) > MISSED:
             words = f"{how} to 1 over {where}, but another rule gives {other:.6g}: give parameters"
             return Lead(known.having(densities=()), "open", words, candidate, notes)

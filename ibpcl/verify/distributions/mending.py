@@ -72,7 +72,7 @@ def mended_by(judgement):
     model = lead.model
     part = model.lead
     candidate = lead.candidate
-    if candidate is None:
+    if candidate is None or (model.dimension > 1 and lead.state == "open"):
         return None, None
     known = None if model.densities else _at_other_parameters(model, part)
     if known is not None:

@@ -8,6 +8,7 @@ SciPy's integrators return one integral and not its nodes.  Here the same nodes 
 its moments, its entropy and its divergences, so a density is evaluated once.
 """
 
+from functools import cache
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -23,7 +24,7 @@ FEW_TERMS = 150  # terms of an infinite sum at first
 MANY_TERMS = 2000  # terms of an infinite sum whose last terms are not negligible
 NEGLIGIBLE = -45.0  # difference of a negligible log term from the largest
 NODES = 16  # intervals between the nodes of a panel; every second node makes the coarse rule
-PANELS = 80
+PANELS = 120  # the first ones
 MOST_PANELS = 100  # that are cut at once
 MOST_HALVINGS = 40
 SETTLED = 1e-12  # relative gap between two rules on a panel that is fine enough
@@ -306,29 +307,20 @@ def refined(values, ends, count, outputs, settled, most):
     found : Refined
         The error is as large as the integral if the first or the last panel has mass.
     """
-    nodes, fine = _closed_rule(NODES)
-    coarse = np.zeros(NODES + 1)
-    coarse[::2] = _closed_rule(NODES // 2)[1]
     panels = np.tile(np.stack([ends[:-1], ends[1:]], axis=1), (count, 1))
     owner = np.repeat(np.arange(count), len(ends) - 1)
     totals = 0.0
     kept = []
     for depth in range(MOST_HALVINGS + 1):
-        half = (panels[:, 1:] - panels[:, :1]) / 2
-        t = panels.mean(axis=1, keepdims=True) + half * nodes
-        table = values(np.repeat(owner, NODES + 1), t.ravel()).reshape(*t.shape, -1)
-        deciding = table[..., :outputs]
-        parts = half * np.tensordot(table, fine, (1, 0))
-        gaps = np.abs(parts[:, :outputs] - half * np.tensordot(deciding, coarse, (1, 0)))
+        parts, gaps, sizes, spreads = _by_two_rules(values, owner, panels, outputs)
         if depth == 0:
-            sizes = half * np.tensordot(np.abs(deciding), fine, (1, 0))
             sizes = sizes.reshape(count, -1, outputs)
             scale = sizes.sum(axis=1) + 1e-300
             tails = np.maximum(sizes[:, 0], sizes[:, -1])
             errors = np.where(tails > TAIL * scale, scale, tails)
         done = np.all(gaps <= settled * scale[owner], axis=1)
         is_last = depth == MOST_HALVINGS or np.sum(~done) > most * count
-        gaps = np.where(done[:, None], gaps, 2 * half * np.ptp(deciding, axis=1))
+        gaps = np.where(done[:, None], gaps, spreads)
         chosen = done | is_last
         totals = totals + _summed(parts[chosen], owner[chosen], count)
         errors = errors + _summed(gaps[chosen], owner[chosen], count)
@@ -342,6 +334,24 @@ def refined(values, ends, count, outputs, settled, most):
     return Refined(totals, errors, np.concatenate(kept))
 
 
+def _by_two_rules(values, owner, panels, outputs):
+    """Return the integrals (P, L) over panels, and the gaps between two rules for them.
+
+    The sizes and the ranges of the first columns, which bound these integrals, come after them.
+    """
+    nodes, fine = _closed_rule(NODES)
+    coarse = np.zeros(NODES + 1)
+    coarse[::2] = _closed_rule(NODES // 2)[1]
+    half = (panels[:, 1:] - panels[:, :1]) / 2
+    t = panels.mean(axis=1, keepdims=True) + half * nodes
+    table = values(np.repeat(owner, NODES + 1), t.ravel()).reshape(*t.shape, -1)
+    deciding = table[..., :outputs]
+    parts = half * np.tensordot(table, fine, (1, 0))
+    gaps = np.abs(parts[:, :outputs] - half * np.tensordot(deciding, coarse, (1, 0)))
+    sizes = half * np.tensordot(np.abs(deciding), fine, (1, 0))
+    return parts, gaps, sizes, 2 * half * np.ptp(deciding, axis=1)
+
+
 def _summed(parts, owner, count):
     """Return the sums (count, L) of the rows (P, L) of each owner (P,)."""
     sums = np.zeros((count, parts.shape[1]))
@@ -349,6 +359,7 @@ def _summed(parts, owner, count):
     return sums
 
 
+@cache
 def _closed_rule(intervals):
     """Return the nodes and weights of the rule of Clenshaw and Curtis on (-1, 1)."""
     k = np.arange(intervals + 1)

@@ -19,7 +19,7 @@ from ibpcl.codeview.search import affordable, search
 from ibpcl.codeview.syntax import Code, Recording, executed_by
 from ibpcl.verify.derivative.clock import TimeUp
 from ibpcl.verify.distributions.calls import NAME_SECONDS, within
-from ibpcl.verify.distributions.slips import INSTEAD, Slip
+from ibpcl.verify.distributions.slips import Slip
 
 SECONDS = 0.55  # about, for one function; estimated from the number of expressions that it runs
 # Functions that are often confused with each other in formulas.
@@ -282,25 +282,3 @@ def exchanged(sets):
     for one, other in combinations(names, 2):
         words = f"it is right with {one} and {other} exchanged"
         yield Slip("exchanged", words), [{**v, one: v[other], other: v[one]} for v in sets]
-
-
-def of_result(what, is_right):
-    """Return the slip of a function that returns another function of the right result.
-
-    Parameters
-    ----------
-    what : str
-        The right result, such as "a draw".
-    is_right : callable
-        ``is_right(change)`` returns whether the changed results are right.
-
-    Returns
-    -------
-    slip : ibpcl.verify.distributions.slips.Slip or None
-        None if there is no such function, or no time.
-    """
-    with searching(), np.errstate(all="ignore"):
-        for words, _, _, back, kind in INSTEAD:
-            if is_right(back):
-                return Slip(kind, f"it returns {words.format(what)}")
-    return None

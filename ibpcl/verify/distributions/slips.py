@@ -29,32 +29,21 @@ CONSTANTS = {
 MULTIPLES = (1, 0.5, 2)
 
 
-def _sigmoid(x):
-    return 1 / (1 + np.exp(-x))
-
-
-def _logit(x):
-    return np.log(x) - np.log1p(-x)
-
-
-# Functions that often stand in place of a value itself: of a result, a draw, a parameter.  Each row
-# has the words, the formula, the function, its inverse, and the kind of the slip.
+# Functions of the right value that often stand in its place, with the kind of the slip.
 SCALE = "other_scale"
-INSTEAD = (
-    ("the logarithm of {}", "log({})", np.log, np.exp, SCALE),
-    ("the exponential of {}", "exp({})", np.exp, np.log, SCALE),
-    ("minus the logarithm of {}", "-log({})", lambda x: -np.log(x), lambda y: np.exp(-y), SCALE),
-    ("the log-odds of {}", "logit({})", _logit, _sigmoid, SCALE),
-    ("the sigmoid of {}", "sigmoid({})", _sigmoid, _logit, SCALE),
-    ("the reciprocal of {}", "1 / {}", lambda x: 1 / x, lambda y: 1 / y, SCALE),
-    ("the square of {}", "{}**2", np.square, np.sqrt, SCALE),
-    ("the square root of {}", "sqrt({})", np.sqrt, np.square, SCALE),
-    ("the absolute value of {}", "|{}|", np.abs, np.abs, SCALE),
-    ("minus {}", "-{}", np.negative, np.negative, "sign"),
-    ("1 minus {}", "1 - {}", lambda x: 1 - x, lambda y: 1 - y, "complement"),
-    ("twice {}", "2 {}", lambda x: 2 * x, lambda y: y / 2, "constant_factor"),
-    ("half of {}", "{} / 2", lambda x: x / 2, lambda y: 2 * y, "constant_factor"),
-)
+INSTEAD = {
+    "the logarithm of the right value": (np.log, SCALE),
+    "the exponential of the right value": (np.exp, SCALE),
+    "minus the logarithm of the right value": (lambda x: -np.log(x), SCALE),
+    "the log-odds of the right value": (lambda x: np.log(x) - np.log1p(-x), SCALE),
+    "the sigmoid of the right value": (lambda x: 1 / (1 + np.exp(-x)), SCALE),
+    "the reciprocal of the right value": (lambda x: 1 / x, SCALE),
+    "the square of the right value": (np.square, SCALE),
+    "the square root of the right value": (np.sqrt, SCALE),
+    "the absolute value of the right value": (np.abs, SCALE),
+    "minus the right value": (np.negative, "sign"),
+    "1 minus the right value": (lambda x: 1 - x, "complement"),
+}
 
 
 class Slip(NamedTuple):
@@ -276,14 +265,14 @@ def _constant_term(given, right, atol):
 
 def _instead(given, right, kinds, rtol=RTOL, atol=0.0):
     """Name the function of the right value that is given in its place."""
-    for words, _, function, _, kind in INSTEAD:
+    for words, (function, kind) in INSTEAD.items():
         # 1 minus a value is the other tail of a probability only
         fits = kind != "complement" or np.all((right >= 0) & (right <= 1))
         if kind not in kinds or not fits:
             continue
         values = function(right)
         if np.all(np.isfinite(values)) and agree(given, values, rtol, atol):
-            return Slip(kind, words.format("the right value"))
+            return Slip(kind, words)
     return None
 
 
