@@ -7,51 +7,26 @@
 """
 
 from functools import partial
+from itertools import takewhile
 
 import numpy as np
 
 from ibpcl.verify.derivative.clock import TimeUp
 from ibpcl.verify.distributions import divergences
 from ibpcl.verify.distributions.calls import ITEM_SECONDS, CallError, within
-from ibpcl.verify.distributions.comparing import (
-    Outcome,
-    judged,
-    passed,
-    undecided,
-    wrong,
-)
+from ibpcl.verify.distributions.comparing import Outcome, judged, passed, undecided, wrong
 from ibpcl.verify.distributions.laws import PUSHED, judge, law_for
-from ibpcl.verify.distributions.leads import (
-    by_cdf,
-    by_density,
-)
+from ibpcl.verify.distributions.leads import by_cdf, by_density
 from ibpcl.verify.distributions.mending import Judgement, mended_by, repaired
 from ibpcl.verify.distributions.model import models_of
 from ibpcl.verify.distributions.parameters import shown
 from ibpcl.verify.distributions.reading import group_of
 from ibpcl.verify.distributions.report import ForwardReport, ForwardVerdict
-from ibpcl.verify.distributions.vocabulary import GRADIENTS, OF_CDF, OF_DENSITY, SIZE
+from ibpcl.verify.distributions.vocabulary import GRADIENTS, OF_DENSITY, ROLES, SIZE
 
-# Functions that follow from the distribution, in the order in which they can lead.
-FOLLOWING = (
-    *OF_DENSITY,
-    "cdf",
-    "quantile",
-    "sample",
-    *OF_CDF[1:],
-    "inverse_survival",
-    "mean",
-    "variance",
-    "std",
-    "skewness",
-    "kurtosis",
-    "mode",
-    "median",
-    "entropy",
-    "expectation",
-    "kl",
-    "cross_entropy",
-)
+# Functions that follow from the distribution.
+FOLLOWING = (*takewhile(lambda role: role != "log_q", ROLES), "expectation")
+# Functions that can lead.
 LEADS = (*OF_DENSITY, "cdf")
 # Functions that others need, which have no verdict of their own.
 HELPERS = ("integrand", "transform", "base", "log_joint", "log_likelihood", "log_prior")

@@ -20,7 +20,7 @@ MANY = 1_200_000  # draws over all sets of parameters, of a sampler that returns
 ENOUGH = 600_000  # draws that show a shift or a scale that is off by one per cent
 SCREENED = 2_000  # draws that reject most of the changed samplers
 STATISTIC = 1e-5  # probability of a false alarm of one test
-STEPS = np.linspace(0.05, 0.95, 8)  # levels of the smooth steps whose means are compared
+STEPS = np.linspace(0.03, 0.97, 16)  # levels of the smooth steps whose means are compared
 STATES = 30  # most likely integers whose probabilities are compared
 DIRECTIONS = 6  # random directions of a vector along which waves are compared
 # Directions of functions whose variance is smaller than this share of the largest are left out.

@@ -14,10 +14,7 @@ from ibpcl.verify.distributions import parameters as sets_of
 from ibpcl.verify.distributions.calls import CallError, quiet, real
 from ibpcl.verify.distributions.model import FEW_SETS, MOST_DIMENSIONS, Model
 from ibpcl.verify.distributions.noise import draws_of, noise_of
-from ibpcl.verify.distributions.quadrature import (
-    DIFFERENCES,
-    integrated,
-)
+from ibpcl.verify.distributions.quadrature import DIFFERENCES, integrated
 from ibpcl.verify.distributions.supports import Candidate, beyond, candidates, inside
 
 MOST_HOLES = 0.25  # share of a support in which a density may be NaN

@@ -4,14 +4,7 @@ from functools import partial
 
 import numpy as np
 
-from ibpcl.verify.distributions.comparing import (
-    EXACT,
-    LOOSE,
-    Comparison,
-    passed,
-    undecided,
-    wrong,
-)
+from ibpcl.verify.distributions.comparing import EXACT, LOOSE, Comparison, passed, undecided, wrong
 from ibpcl.verify.distributions.slips import Slip
 
 FINE = 401  # points around the highest node among which the mode is

@@ -27,6 +27,7 @@ NODES = 16  # intervals between the nodes of a panel; every second node makes th
 PANELS = 120  # the first ones
 MOST_PANELS = 100  # that are cut at once
 MOST_HALVINGS = 40
+STEADY = 0.9  # ratio of the integrals over the last two panels if the integral is infinite
 SETTLED = 1e-12  # relative gap between two rules on a panel that is fine enough
 TAIL = 1e-9  # share of the mass in which a density may be non-finite
 ROUNDS = 4  # attempts to locate the mass
@@ -305,7 +306,7 @@ def refined(values, ends, count, outputs, settled, most):
     Returns
     -------
     found : Refined
-        The error is as large as the integral if the first or the last panel has mass.
+        The error is as large as the integral if a tail does not decay.
     """
     panels = np.tile(np.stack([ends[:-1], ends[1:]], axis=1), (count, 1))
     owner = np.repeat(np.arange(count), len(ends) - 1)
@@ -316,8 +317,10 @@ def refined(values, ends, count, outputs, settled, most):
         if depth == 0:
             sizes = sizes.reshape(count, -1, outputs)
             scale = sizes.sum(axis=1) + 1e-300
-            tails = np.maximum(sizes[:, 0], sizes[:, -1])
-            errors = np.where(tails > TAIL * scale, scale, tails)
+            ends = sizes[:, [0, -1]]
+            # a tail that counts and does not decay has no end
+            steady = ends > np.maximum(STEADY * sizes[:, [1, -2]], TAIL * scale[:, None])
+            errors = np.where(steady, scale[:, None], 10 * ends).sum(axis=1)
         done = np.all(gaps <= settled * scale[owner], axis=1)
         is_last = depth == MOST_HALVINGS or np.sum(~done) > most * count
         gaps = np.where(done[:, None], gaps, spreads)
@@ -691,6 +694,22 @@ def integrated(log_density, support, dimension=1, adapt=True, hints=(), target=N
         with np.errstate(all="ignore"):
             return np.asarray(log_density(x), float)
 
+    nodes, raw, center, scale = _located(values, support, dimension, hints)
+    if dimension == 1 and not support.discrete and _has_ends(nodes, raw):
+        nodes = nodes_of(support, center, scale, is_wide=True)
+        raw = values(nodes.x)
+    log_p, total, error = _total(nodes, raw)
+    rough = SMOOTH * total < error < ROUGH * total
+    rough &= target is None or abs(total - target) < FAR_OFF * error
+    if adapt and rough and dimension == 1 and not support.discrete:
+        nodes, error = adapted(lambda x: np.exp(values(x)), support, center, scale)
+        raw = values(nodes.x)
+        log_p, total, _ = _total(nodes, raw)
+    return Density(log_density, support, nodes, log_p, raw, total, error, center, scale)
+
+
+def _located(values, support, dimension, hints):
+    """Return nodes where a density has its mass, its values there, and the center and scale."""
     center = 0.0
     scale = 1.0
     if not support.is_bounded and dimension == 1:
@@ -707,21 +726,14 @@ def integrated(log_density, support, dimension=1, adapt=True, hints=(), target=N
         if found is None or np.allclose(found, (center, scale), rtol=0.05, atol=0.05 * found[1]):
             break
         center, scale = found
-    if dimension == 1 and not support.discrete and _has_ends(nodes, raw):
-        nodes = nodes_of(support, center, scale, is_wide=True)
-        raw = values(nodes.x)
+    return nodes, raw, center, scale
+
+
+def _total(nodes, raw):
+    """Return log values without NaN in the tails, their integral, and its error."""
     log_p = _without_tails(nodes, raw)
     with np.errstate(all="ignore"):
-        total, error = nodes.integral(np.exp(log_p))
-    rough = SMOOTH * total < error < ROUGH * total
-    rough &= target is None or abs(total - target) < FAR_OFF * error
-    if adapt and rough and dimension == 1 and not support.discrete:
-        nodes, error = adapted(lambda x: np.exp(values(x)), support, center, scale)
-        raw = values(nodes.x)
-        log_p = _without_tails(nodes, raw)
-        with np.errstate(all="ignore"):
-            total, _ = nodes.integral(np.exp(log_p))
-    return Density(log_density, support, nodes, log_p, raw, total, error, center, scale)
+        return log_p, *nodes.integral(np.exp(log_p))
 
 
 def _has_ends(nodes, log_p):
