@@ -471,27 +471,6 @@ def by_cdf(model, part):
             if any(_falls(model, part, *pair) for pair in pairs):
                 return Lead(known, "wrong", "a distribution function never falls", candidate, notes)
             return Lead(known, "right", f"rises from 0 to 1 over {supports[0]}", candidate, notes)
-    return _not_rising(model, part)
-
-
-def _not_rising(model, part):
-    """Return the lead of a distribution function that rises from 0 to 1 over no support."""
-    candidate = candidates(model, part)[0]
-    faults = []
-    for values in model.sets:
-        support = candidate.at(values)
-        low, high = _ends(model, part, values, support)
-        x = np.linspace(-20, 20, 401)
-        found = model.values_at(part, x, values)
-        rises = np.all(np.isfinite(found)) and np.all(np.diff(found) >= -1e-9)
-        # without a support, only a function that rises everywhere is known to be wrong
-        sure = candidate.is_known or (rises and np.isfinite(low) and np.isfinite(high))
-        if sure and not np.allclose([low, high], [0, 1], atol=1e-6):
-            faults.append(f"it runs from {low:.6g} to {high:.6g} over {support}, not from 0 to 1")
-        elif candidate.is_known and _falls(model, part, values, support):
-            faults.append("a distribution function never falls")
-    if len(faults) == len(model.sets) or (faults and model.is_given):
-        return Lead(model, "wrong", faults[0])
     words = "it rises from 0 to 1 over no support that was tried: give support = (low, high)"
     return Lead(model, "open", words)
 

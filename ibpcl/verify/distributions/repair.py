@@ -38,6 +38,27 @@ CONFUSED = (
     "expit logit",
     "triu tril",
 )
+# Terms and factors that are often missing: rank, kind, where they belong, and their texts.
+MISSING = (
+    (3.3, "edit", "FORMULA", "/ PARAMETER", "* PARAMETER"),
+    (5.5, "edit", "FORMULA", "** PARAMETER"),
+    (5.5, "missing_term", "FORMULA", "- PARAMETER", "+ PARAMETER", "- PARAMETER ** 2"),
+    (5.5, "missing_term", "FORMULA", "- np.log(1 - PARAMETER)"),
+    (5.2, "edit", "FORMULA", "* RATIO"),
+    (4.5, "missing_term", "RESULT", "+ np.log(PARAMETER)", "+ PARAMETER", "+ PARAMETER ** 2"),
+    (4.5, "extra_term", "RESULT", "- np.log(PARAMETER)", "- PARAMETER", "- PARAMETER ** 2"),
+    (4.5, "missing_term", "RESULT", "+ np.log(1 - PARAMETER)", "- np.log(1 - PARAMETER)"),
+    (4.5, "edit", "RESULT", "* PARAMETER", "/ PARAMETER"),
+    (4.5, "edit", "RESULT", "/ PARAMETER ** 2", "* PARAMETER ** 2"),
+)
+
+
+def _lacks(term):
+    """Return the reason that a formula lacks a term or a factor, with placeholders in braces."""
+    shown = term.replace("PARAMETER", "{PARAMETER}").replace("RATIO", "{RATIO}")
+    return f"a {'term' if term[0] in '+-' else 'factor'} is missing, `{shown}`"
+
+
 # Usual slips beside those of ibpcl.codeview.slips, whose placeholders stand in the patterns: rank,
 # kind, wrong pattern, right pattern, reason.
 REPAIRS = (
@@ -91,63 +112,21 @@ REPAIRS = (
     (4, "sign", "VALUE", "-VALUE", "the sign is wrong"),
     (3.4, "constant_factor", "VALUE", "0.5 * VALUE", "a factor 1/2 is missing"),
     (3.4, "constant_factor", "VALUE", "2 * VALUE", "a factor 2 is missing"),
-    (3.3, "edit", "FORMULA", "FORMULA / PARAMETER", "a divisor is missing, `{PARAMETER}`"),
-    (3.3, "edit", "FORMULA", "FORMULA * PARAMETER", "a factor is missing, `{PARAMETER}`"),
-    (5.5, "edit", "FORMULA", "FORMULA ** PARAMETER", "the exponent `{PARAMETER}` is missing"),
-    *(
-        (
-            5.5,
-            "missing_term",
-            "FORMULA",
-            f"FORMULA {term}",
-            f"a term is missing, `{term}`".replace("PARAMETER", "{PARAMETER}"),
-        )
-        for term in ("- PARAMETER", "+ PARAMETER", "- PARAMETER ** 2", "- np.log(1 - PARAMETER)")
-    ),
-    (5.2, "edit", "FORMULA", "FORMULA * RATIO", "a factor is missing, `{RATIO}`"),
     *(
         (4, "constant_factor", "NUMBER", right, "the number {NUMBER} is wrong")
         for right in ("np.pi", "2 * np.pi", "np.sqrt(2 * np.pi)", "np.e")
     ),
     *(
-        (
-            4.5,
-            kind,
-            "RESULT",
-            f"RESULT {term}",
-            f"a term is missing, `{term}`".replace("PARAMETER", "{PARAMETER}"),
-        )
-        for value in ("np.log(PARAMETER)", "PARAMETER", "PARAMETER ** 2", "np.log(1 - PARAMETER)")
-        for term, kind in ((f"+ {value}", "missing_term"), (f"- {value}", "extra_term"))
-    ),
-    *(
-        (
-            4.5,
-            "edit",
-            "RESULT",
-            f"RESULT {term}",
-            f"a factor is missing, `{term}`".replace("PARAMETER", "{PARAMETER}"),
-        )
-        for term in ("* PARAMETER", "/ PARAMETER", "/ PARAMETER ** 2", "* PARAMETER ** 2")
+        (rank, kind, place, f"{place} {term}", _lacks(term))
+        for rank, kind, place, *terms in MISSING
+        for term in terms
     ),
 )
 # Kinds of edits that a verdict keeps, by their names here; all others become "edit".
-KINDS = {
-    "swapped": "exchanged",
-    **{
-        kind: kind
-        for kind in (
-            "truncated",
-            "sign",
-            "complement",
-            "parameter_scale",
-            "constant_factor",
-            "other_scale",
-            "missing_term",
-            "extra_term",
-        )
-    },
-}
+KEPT = (
+    "truncated sign complement parameter_scale constant_factor other_scale missing_term extra_term"
+)
+KINDS = {"swapped": "exchanged", **{kind: kind for kind in KEPT.split()}}
 EARLIER = 3.0  # by which the rank of a likely edit is smaller
 RANKS = {"swapped": 1}  # parameters are exchanged more often than arrays of a gradient
 
