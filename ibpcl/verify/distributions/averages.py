@@ -14,6 +14,7 @@ from ibpcl.verify.distributions.noise import LEVELS, quantile_of
 from ibpcl.verify.distributions.quadrature import refined
 
 REACH = 36.0  # of the log-odds of a level; beyond it there is no mass
+BATCH = 50  # integrals over the second variable at once, whose tables fit into memory
 LOST = 1e-9  # mass in which a function may be non-finite
 
 
@@ -58,15 +59,12 @@ class Average(NamedTuple):
         Variance of each output.
     size : ndarray, shape (K,)
         Mean of the absolute value of each output, to a few digits.
-    levels : int
-        Number of levels at which the function was called.
     """
 
     mean: np.ndarray
     error: np.ndarray
     variance: np.ndarray
     size: np.ndarray
-    levels: int
 
 
 class Rows:
@@ -90,7 +88,6 @@ class Rows:
     def __init__(self, function, kinds):
         self.function = function
         self.kinds = kinds
-        self.count = 0
         # several noise variables get different levels
         probes = np.stack([np.roll(LEVELS, 2 * i) for i in range(len(kinds))])
         alone = self._alone(probes)
@@ -104,7 +101,6 @@ class Rows:
 
     def __call__(self, levels):
         """Return the outputs (M, K) for levels (d, M) of d noise variables."""
-        self.count += levels.shape[1]
         return self._together(levels) if self.takes_arrays else self._alone(levels)
 
     def _noise(self, levels):
@@ -209,14 +205,19 @@ def average(function, kinds):
     if len(kinds) == 1:
         total = over_last(np.empty((0, 1)))[0]
     else:
-        found = integrals(lambda index, level: over_last(level[None]), 1)
+
+        def over_both(index, level):
+            batches = np.split(level[None], range(BATCH, len(level), BATCH), axis=1)
+            return np.concatenate(list(map(over_last, batches)))
+
+        found = integrals(over_both, 1)
         total = found.totals[0]
         total[-outputs:] += found.errors[0]
     mean, square, size, error = np.split(np.delete(total, 3 * outputs), 4)
     mean = np.where(total[3 * outputs] > LOST, np.nan, mean)
     with np.errstate(all="ignore"):
         variance = np.maximum(square - mean**2, 0.0)
-    return Average(mean, error, variance, size, rows.count)
+    return Average(mean, error, variance, size)
 
 
 def _edges(rule):

@@ -277,13 +277,13 @@ def _right(model, part, candidate, densities):
     sets = "" if number == 1 else f" for {number} sets of parameters"
     known = known_as(model, part, candidate, densities)
     notes = () if candidate.is_known else (_guess_of(where),)
-    for i, (density, values) in enumerate(zip(densities, model.sets, strict=True)):
+    for density, values in zip(densities, model.sets, strict=True):
         x = density.points_at(np.linspace(0.03, 0.97, 41))
         bad = np.flatnonzero(np.isnan(density.log_density(x)))
         if len(bad):
             words = f"it is NaN at {x[bad[0]]} for {sets_of.shown(values)}, where there is mass"
             return Lead(known, "wrong", words, candidate, notes)
-        other = density.repeated(MISSED) if i < FEW_SETS else 1.0
+        other = density.repeated(MISSED)
         if abs(other - 1) > MISSED:
             words = f"{how} to 1 over {where}, but another rule gives {other:.6g}: give parameters"
             return Lead(known.having(densities=()), "open", words, candidate, notes)

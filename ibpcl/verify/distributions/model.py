@@ -266,23 +266,15 @@ class Model:
         values : ndarray, shape (M,)
             NaN where the function raises.
         """
-        return self._over_points(part, values, function)(x)
-
-    def _over_points(self, part, values, function=None):
-        """Return a function of points (M,) or (M, d) that returns values (M,)."""
         called = self.callable_of(part, values, function)
         options = self.options(part, values)
-
-        def over_points(x):
-            x = np.asarray(x)
-            found = over(called, x, **options)
-            bad = np.isnan(found)
-            whole = x.ndim == 1 and np.all((x == np.round(x)) & (np.abs(x) < MOST_INTEGER))
-            if np.any(bad) and whole:  # an index, or a factorial
-                found[bad] = over(called, x[bad].astype(int), **options)
-            return found
-
-        return over_points
+        x = np.asarray(x)
+        found = over(called, x, **options)
+        bad = np.isnan(found)
+        whole = x.ndim == 1 and np.all((x == np.round(x)) & (np.abs(x) < MOST_INTEGER))
+        if np.any(bad) and whole:  # an index, or a factorial
+            found[bad] = over(called, x[bad].astype(int), **options)
+        return found
 
     def values_over(self, part, grids, function=None, sets=None):
         """Return the values of a function of the random variable at all sets, one after another.
@@ -324,10 +316,8 @@ class Model:
             Maps points (M,) or (M, d) to values (M,).
         """
 
-        over_points = self._over_points(part, values, function)
-
         def log_density(x):
-            found = over_points(x)
+            found = self.values_at(part, x, values, function)
             with np.errstate(all="ignore"):
                 return found if part.role.startswith("log") else np.log(found)
 

@@ -28,6 +28,7 @@ PANELS = 120  # the first ones
 MOST_PANELS = 100  # that are cut at once
 MOST_HALVINGS = 40
 STEADY = 0.9  # ratio of the integrals over the last two panels if the integral is infinite
+UNSETTLED = 10.0  # error of a panel that is not fine enough, in gaps between the rules
 SETTLED = 1e-12  # relative gap between two rules on a panel that is fine enough
 TAIL = 1e-9  # share of the mass in which a density may be non-finite
 ROUNDS = 4  # attempts to locate the mass
@@ -313,7 +314,7 @@ def refined(values, ends, count, outputs, settled, most):
     totals = 0.0
     kept = []
     for depth in range(MOST_HALVINGS + 1):
-        parts, gaps, sizes, spreads = _by_two_rules(values, owner, panels, outputs)
+        parts, gaps, sizes = _by_two_rules(values, owner, panels, outputs)
         if depth == 0:
             sizes = sizes.reshape(count, -1, outputs)
             scale = sizes.sum(axis=1) + 1e-300
@@ -323,7 +324,7 @@ def refined(values, ends, count, outputs, settled, most):
             errors = np.where(steady, scale[:, None], 10 * ends).sum(axis=1)
         done = np.all(gaps <= settled * scale[owner], axis=1)
         is_last = depth == MOST_HALVINGS or np.sum(~done) > most * count
-        gaps = np.where(done[:, None], gaps, spreads)
+        gaps = np.where(done[:, None], gaps, UNSETTLED * gaps)
         chosen = done | is_last
         totals = totals + _summed(parts[chosen], owner[chosen], count)
         errors = errors + _summed(gaps[chosen], owner[chosen], count)
@@ -338,10 +339,7 @@ def refined(values, ends, count, outputs, settled, most):
 
 
 def _by_two_rules(values, owner, panels, outputs):
-    """Return the integrals (P, L) over panels, and the gaps between two rules for them.
-
-    The sizes and the ranges of the first columns, which bound these integrals, come after them.
-    """
+    """Return integrals (P, L) over panels; gaps between two rules, and sizes, of the first ones."""
     nodes, fine = _closed_rule(NODES)
     coarse = np.zeros(NODES + 1)
     coarse[::2] = _closed_rule(NODES // 2)[1]
@@ -352,7 +350,7 @@ def _by_two_rules(values, owner, panels, outputs):
     parts = half * np.tensordot(table, fine, (1, 0))
     gaps = np.abs(parts[:, :outputs] - half * np.tensordot(deciding, coarse, (1, 0)))
     sizes = half * np.tensordot(np.abs(deciding), fine, (1, 0))
-    return parts, gaps, sizes, 2 * half * np.ptp(deciding, axis=1)
+    return parts, gaps, sizes
 
 
 def _summed(parts, owner, count):
