@@ -194,7 +194,15 @@ def _misfits(pair):
     except (Exception, SystemExit):  # the mistake is found, and named, when the pair is judged
         return 1, False
     pairs = zip(pair.wrt, gradients, strict=True)
-    return sum(np.shape(point[name]) != np.shape(one) for name, one in pairs), True
+    return sum(_sides(point[name]) != _sides(one) for name, one in pairs), True
+
+
+def _sides(value):
+    """Return the shape of an array without axes of length one.
+
+    A gradient (4,) of a bias (1, 4) is a finding, but it tells nothing against the guess.
+    """
+    return tuple(side for side in np.shape(value) if side != 1)
 
 
 def _hidden(guess, parts, documented, judged):

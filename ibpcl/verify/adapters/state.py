@@ -142,11 +142,12 @@ def is_gradient(parameter):
     Returns
     -------
     bool
-        True for names such as ``dW`` and ``grads["W"]``.
+        True for names such as ``dW``, ``grads["W"]``, and ``velocity_dW``.
     """
     named = [step for step in parameter.paths[0] if isinstance(step, str)]
     return any(
-        words.plain(step) in words.GRADIENT_HOLDERS or words.looks_like_gradient(step)
+        words.plain(step) in words.GRADIENT_HOLDERS
+        or any(map(words.looks_like_gradient, (step, *step.split("_"))))
         for step in named
     )
 

@@ -1,0 +1,64 @@
+"""State of objects between steps, and types of gradients: wrong twins are never ok."""
+
+import pytest
+
+from ibpcl.verify.running.checking import results_here
+from ibpcl.verify.running.user import Request
+
+MOMENTUM = """
+import numpy as np
+class Linear:
+    def __init__(self, n_in, n_out):
+        self.w = np.random.default_rng(0).normal(size=(n_in, n_out))
+        self.V_dw = np.zeros((n_in, n_out))
+    def forward(self, x):
+        self.x = x
+        return x @ self.w
+    def backward(self, dout, learning_rate=0.1):
+        dx = dout @ self.w.T
+        self.V_dw = 0.9 * self.V_dw + self.x.T @ dout {change}
+        self.w -= learning_rate * self.V_dw
+        return dx
+"""
+SINGLE = """
+import numpy as np
+def square(x):
+    return x**2
+def square_prime(x):
+    return ({factor} * x).astype(np.float32)
+"""
+NORM = """
+import numpy as np
+class BatchNorm1d:
+    def __init__(self, n):
+        self.gamma = np.ones((1, n))
+    def forward(self, x):
+        self.n = x.shape[0]
+        self.d = x - np.mean(x, axis=0)
+        self.s = np.sqrt(np.mean(self.d**2, axis=0) + 1e-8)
+        return self.gamma * self.d / self.s
+    def backward(self, dout):
+        self.dgamma = np.sum(dout * self.d / self.s, axis=0, keepdims=True)
+        g = dout * self.gamma / self.s
+        dv = np.sum(g * self.d / self.s**2, axis=0).reshape(1, -1) / self.n
+        return g - np.mean(g, axis=0).reshape(1, -1) {sign} self.d * dv
+"""
+
+
+@pytest.mark.parametrize(
+    ("source", "verdict"),
+    [
+        (MOMENTUM.format(change=""), "ok"),
+        (MOMENTUM.format(change="* 2"), "wrong"),
+        (SINGLE.format(factor="2"), "ok"),
+        (SINGLE.format(factor="2.0001"), "wrong"),
+        (NORM.format(sign="-"), "ok"),
+        (NORM.format(sign="+"), "wrong"),
+    ],
+)
+def test_state_of_an_optimizer_is_no_parameter_and_small_types_are_no_mistake(
+    tmp_path, source, verdict
+):
+    path = tmp_path / "mine.py"
+    path.write_text(source, encoding="utf-8")
+    assert [item.verdict for item in results_here(Request(str(path)))] == [verdict]
