@@ -123,10 +123,11 @@ def _underived(tree, bound, gradient, forward):
     twins = independence.implementers(tree, [forward]) - {gradient}
     for name in independence.reachable(bound, gradient, twins) - twins:
         inside = list(ast.walk(bound[name]))
+        # The cache may be a function that the forward has made: then its text is the gradient's.
         given = {
             argument.arg
             for each in inside
-            if isinstance(each, FUNCTIONS)
+            if isinstance(each, FUNCTIONS) and not (name == gradient and each is node)
             for argument in ast.walk(each.args)
             if isinstance(argument, ast.arg)
         }

@@ -59,6 +59,14 @@ def test_a_gradient_that_nobody_derived_is_flagged_with_its_line(name):
     assert any(line >= before and word in words for line, words in found), found
 
 
+def test_a_gradient_that_the_forward_returns_as_a_closure_is_not_flagged():
+    text = (
+        "def kl(mu, scale, m0, s0):\n    def pull(d):\n        return d * mu, d * scale, d, d\n"
+        "    return (mu * scale).sum(), pull\n\ndef kl_vjp(d, cache):\n    return cache(d)\n"
+    )
+    assert underived.flags(f"{SOURCE}\n{text}", first()) == []
+
+
 PROOFS = {
     "closed form": ("return 0.5 * np.sum((mu - prior_mu) ** 2 + scale)", True),
     "idle nodes": ("x = np.linspace(0, 1)\n    return np.sum((mu - prior_mu) ** 2)", True),
