@@ -256,14 +256,9 @@ class Suspects:
         Returns
         -------
         bool
-            True if the edit changes a suspect place, or another part of the statement of one, and
-            not only innocent statements.
+            True if the edit changes a suspect place, or another part of the statement of one.
         """
         return any(map(self.suspect, _changed(edit)))
-
-    def _around(self, node):
-        """Return the statement around an expression; other nodes are returned unchanged."""
-        return self.code.places[node.place].statement if hasattr(node, "place") else node
 
     def suspect(self, node):
         """Return whether an expression or a statement can contain the mistake.
@@ -281,9 +276,9 @@ class Suspects:
         number = getattr(node, "place", None)
         if not self.any:
             return True
-        if number in self.tested and not isinstance(node, ast.stmt):
+        if number in self.tested:
             return number in self.places
-        statement = self._around(node)
+        statement = node if number is None else self.code.places[number].statement
         tested = {getattr(child, "place", None) for child in ast.walk(statement)} & self.tested
         # nothing is known about a statement without tested values
         return not tested or bool(tested & self.places)
