@@ -10,7 +10,7 @@ from ibpcl.codeview.location import NOWHERE, defined
 from ibpcl.codeview.syntax import Code
 from ibpcl.verify.distributions.repair import fits_of
 from ibpcl.verify.distributions.report import ForwardVerdict
-from ibpcl.verify.distributions.slips import RTOL, agree, explain
+from ibpcl.verify.distributions.slips import RTOL, agree, explain, missing_term
 
 EXACT = 1e-6  # error that counts as right
 LOOSE = 1e-4  # the same where the distribution has kinks, or several dimensions
@@ -260,6 +260,8 @@ def _name(part, c, given):
         return slip
     others = {slip: each for slip, each in c.others.items() if np.all(np.isfinite(each))}
     slip = explain(given, c.right, others, EXACT * 1e-2)
+    if slip is None and len(given) == len(c.sets):
+        slip = missing_term(given - c.right, c.sets)
     few = c.sets[:1]
 
     def is_right(function):

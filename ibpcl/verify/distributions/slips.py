@@ -196,7 +196,7 @@ def missing_term(gap, sets):
         1: {"log {}": np.log, "{}": np.positive, "log Gamma({})": gammaln},
         2: {"log B({}, {})": betaln, "{} log {}": lambda a, b: a * np.log(b)},
     }
-    names = [name for name, value in sets[0].items() if np.ndim(value) == 0]
+    names = [name for name, value in sets[0].items() if np.isscalar(value)]
     for chosen in (*permutations(names, 1), *permutations(names, 2)):
         values = [np.array([float(each[name]) for each in sets]) for name in chosen]
         for form, of in terms[len(chosen)].items():

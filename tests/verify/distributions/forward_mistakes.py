@@ -684,7 +684,7 @@ PLANTED = [
         "binomial",
         [
             ("log_pmf", "gammaln(n - k + 1)", "gammaln(n - k)", ("1", "term")),
-            ("variance", " * (1 - p)", "", ("1 - p", "factor")),
+            ("variance", " * (1 - p)", "", ("1 - p", "factor", "the mean")),
         ],
     ),
     *_mistakes(
@@ -698,7 +698,7 @@ PLANTED = [
     *_mistakes(
         "sigmoid",
         [
-            ("log_jacobian", "np.log(scale) + ", "", ("log scale", "np.log(scale)", "`scale`")),
+            ("log_jacobian", "np.log(scale) + ", "", ("log scale", "np.log(scale)", "`* scale`")),
             ("inverse", "np.log(y) - np.log(1 - y)", "np.log(1 - y) - np.log(y)", ("sign",)),
         ],
     ),
@@ -706,7 +706,7 @@ PLANTED = [
         "conjugate",
         [
             ("elbo", "expected - divergence", "expected + divergence", ("added", "sign")),
-            ("elbo", " - np.log(s)\n", "\n", ("entropy", "log s")),
+            ("elbo", " - np.log(s)\n", "\n", ("entropy", "log s", "np.log(s)")),
             ("elbo", " + s**2) - 0.5", ") - 0.5", ("s", "term")),
             ("elbo", "return expected - divergence", "return expected", ("divergence",)),
         ],

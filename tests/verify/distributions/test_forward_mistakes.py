@@ -18,6 +18,12 @@ UNNAMED = ("wrong", "biased", "sampler", "not_normalized", "not_the_inverse", "n
 WITHOUT_NAME = {
     ("softplus", "np.log(np.expm1(y))"): "two places are changed",
     ("second_moment", ") /"): "the lost term is inside a quotient",
+    ("lognormal", "2 * mu"): "the lost term is inside an exponential",
+    ("beta", ")"): "the lost factor is inside a quotient",
+    ("kumaraswamy", "+ np.log(a) + np.log(b)"): "two signs are wrong",
+    ("poisson", "+ lam_q - lam_p"): "two signs are wrong",
+    ("laplace", "1 - np.abs"): "the lost number is inside an argument",
+    ("conjugate", "return expected"): "a whole divergence is missing",
 }
 count = itertools.count()
 
