@@ -253,11 +253,8 @@ def _variants(guess):
     """
     made = []
     arrays = {name: value for name, value in guess.items() if np.ndim(value) == 2}
-    if (
-        arrays
-        and len(guess) == 2
-        and len({len(value) for value in guess.values() if np.ndim(value)}) == 1
-    ):
+    lengths = {len(value) if np.ndim(value) else 0 for value in guess.values()}
+    if arrays and len(guess) == 2 and len(lengths) == 1:
         vectors = {**guess, **{name: value[:, 0].copy() for name, value in arrays.items()}}
         columns = {**guess, **{name: value[:, :1].copy() for name, value in arrays.items()}}
         made += [(guesses.described(inputs), inputs) for inputs in (vectors, columns)]

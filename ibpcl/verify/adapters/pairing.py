@@ -50,7 +50,7 @@ def pairs_in(functions, own=None):
         for name in functions:
             if name in used:
                 continue
-            forward = _forward_of(name, marks, plain, marked, kind)
+            forward = _forward_of(name, marks, plain, marked)
             if (
                 forward is None
                 or forward == name
@@ -69,12 +69,9 @@ def pairs_in(functions, own=None):
     return pairs
 
 
-def _forward_of(name, marks, plain, marked, kind):
+def _forward_of(name, marks, plain, marked):
     """Return the name of the forward that belongs to a gradient's name, or None."""
     parts = words.tokens(name)
-    for phrase in words.HVP_PHRASES if kind == "hvp" else ():
-        if tuple(parts[-len(phrase) :]) == phrase:
-            parts = [*parts[: -len(phrase)], "hvp"]
     if any(part in marks for part in parts):
         joining = marks | {"of"}  # derivative_of_sigmoid
         for base in (_without(parts, joining), _without(parts, joining | words.DERIVATIVE_WORDS)):
@@ -90,10 +87,6 @@ def _forward_of(name, marks, plain, marked, kind):
                     or _objective_of(name, marks, plain)
                 )
         if found := _objective_of(name, marks, plain):
-            return found
-    for ending in ("prime", "derivative", "gradient", "grad", "deriv"):  # tanhprime
-        found = plain.get(tuple(words.tokens(name.removesuffix(ending))))
-        if marks is words.DERIVATIVE_WORDS and found not in (None, name):
             return found
     quotient = re.fullmatch(r"d_?(\w+?)_?d_?[a-z]\w?", name)  # dUdx
     if marks is words.DERIVATIVE_WORDS and quotient and quotient[1] in plain.values():

@@ -63,14 +63,13 @@ def kind_of(name):
 
     Examples
     --------
-    >>> kind_of("softmax_jvp"), kind_of("loss_hessian_product"), kind_of("softmax_vjp")
+    >>> kind_of("softmax_jvp"), kind_of("loss_hvp"), kind_of("softmax_vjp")
     ('jvp', 'hvp', None)
     """
     parts = words.tokens(name)
     if not words.JVP_WORDS.isdisjoint(parts):
         return "jvp"
-    phrases = any(tuple(parts[-len(phrase) :]) == phrase for phrase in words.HVP_PHRASES)
-    return "hvp" if phrases or not words.HVP_WORDS.isdisjoint(parts) else None
+    return None if words.HVP_WORDS.isdisjoint(parts) else "hvp"
 
 
 def jvp_pair(f, f_jvp, inputs):

@@ -13,8 +13,6 @@ NAMES = {"ctx", "context", "self"}
 class Context:
     """The first argument of a static forward and backward; it stores values for the backward."""
 
-    needs_input_grad = (True,) * 20
-
     def __init__(self):
         self.saved_values = ()
 
@@ -28,21 +26,10 @@ class Context:
         """
         self.saved_values = values
 
-    def mark_non_differentiable(self, *values):
-        """Do nothing; the gradients show which outputs are differentiated.
-
-        Parameters
-        ----------
-        *values : object
-            Ignored.
-        """
-
     @property
     def saved_tensors(self):
         """The stored values as a tuple."""
         return self.saved_values
-
-    saved_variables = saved_tensors
 
 
 def is_function(kind):

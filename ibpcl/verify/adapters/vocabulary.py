@@ -41,12 +41,6 @@ SIMILAR = 0.85
 KNOWN_WORDS = FORWARD_WORDS | BACKWARD_WORDS | DERIVATIVE_WORDS
 JVP_WORDS = {"jvp", "pushforward", "tangent"}
 HVP_WORDS = {"hvp"}
-HVP_PHRASES = (
-    ("hess", "prod"),
-    ("hessian", "product"),
-    ("hessian", "vector", "product"),
-    ("hess", "vec"),
-)
 
 # Verbs in a name that do not distinguish functions: `compute` in `compute_cost`.
 FILLERS = frozenset({"compute", "calculate", "calc", "get", "eval", "evaluate"})
