@@ -22,9 +22,8 @@ UNITS = 5  # outputs of a guessed layer
 # Words in the names of the sides of a kernel or a window.
 SIDES = frozenset({"kernel", "pool", "filter", "window"})
 SIDE = 2
-# Words in the names of numbers that divide a size, such as the heads of an attention.
-PARTS = frozenset({"heads", "head", "groups", "group"})
-N_PARTS = 2
+# Words in the names of numbers of equal parts of the features; with two, no part has size one.
+PARTS = frozenset({"head", "heads", "groups"})
 FRACTION = 0.5  # for a rate of dropout, a slope, a momentum
 
 
@@ -160,14 +159,14 @@ def values_for(kind, name, shape):
     usual = NUMBERS.get(words.plain(name))
     if not SIDES.isdisjoint(parts) and not {"num", "n", "number"}.intersection(parts):
         return [SIDE, (SIDE, SIDE)]
+    if not PARTS.isdisjoint(parts):
+        return [2, 1]
     if isinstance(usual, (int, float)) and not words.is_vector(name):
         return [usual]
     if annotation in (float, "float") or words.is_fraction(name) or words.is_rate(name):
         return [FRACTION]
     if annotation in (int, "int") or words.is_size(name):
         sizes = [shape[-1] if shape else UNITS, *shape[1:2], *shape[:1]]
-        if not PARTS.isdisjoint(parts):
-            sizes = [N_PARTS, *sizes]
         order = [UNITS, *sizes] if words.is_output_size(name) else [*sizes, UNITS]
         return list(dict.fromkeys(map(int, order)))
     return []

@@ -10,7 +10,12 @@ from ibpcl.verify.adapters.choosing import with_guesses
 from ibpcl.verify.adapters.forms import recognised
 from ibpcl.verify.adapters.product import kind_of
 from ibpcl.verify.adapters.refusals import FormError, raised
-from ibpcl.verify.adapters.signatures import axes_of, parameters_of, required_keywords
+from ibpcl.verify.adapters.signatures import (
+    axes_of,
+    parameters_of,
+    required_keywords,
+    strings_of,
+)
 from ibpcl.verify.running.trap import Trap
 
 MOST_AXES = 4  # of an input that is tried because the source asks for it
@@ -31,7 +36,7 @@ def ready(module, target, shapes, seed, wrt, chosen=None):
         Seed for drawn inputs.
     wrt : sequence of int or str, or None
         The inputs to differentiate; None for all.
-    chosen : dict of str to ndarray, optional
+    chosen : dict of str to object, optional
         Inputs from :func:`other_choices`.
 
     Returns
@@ -77,7 +82,8 @@ def ready(module, target, shapes, seed, wrt, chosen=None):
 def other_choices(module, target, pair):
     """Return inputs that reach other branches of the code than those of :func:`ready`.
 
-    The main input has another number of axes if the source compares ``ndim`` with this number.
+    The main input has another number of axes if the source compares ``ndim`` with this number.  An
+    option of a constructor is another string if the class compares its attribute with this string.
 
     Parameters
     ----------
@@ -90,13 +96,18 @@ def other_choices(module, target, pair):
 
     Returns
     -------
-    list of dict of str to ndarray
-        One further value of the main input each; empty if the file provides it.
+    list of dict of str to object
+        One further value each; empty if the file provides the inputs.
     """
-    if not pair.guessed or kind_of(target.name):
-        return []
-    name = next(iter(pair.names), "")
     given = given_inputs(module, target)
+    if not pair.guessed or kind_of(target.name) or not isinstance(given, dict):
+        return []
+    return [*_of_other_axes(target, given, pair), *_of_other_strings(target.forward, given)]
+
+
+def _of_other_axes(target, given, pair):
+    """Return the main input with each number of axes that the source asks for."""
+    name = next(iter(pair.names), "")
     if name in given or name not in target.parameters.every:
         return []
     shape = np.shape(pair.inputs[0])
@@ -106,6 +117,19 @@ def other_choices(module, target, pair):
         {name: rng.normal(size=(2,) * (n - len(shape)) + shape)}
         for n in sorted(asked)
         if 1 < len(shape) < n <= MOST_AXES
+    ]
+
+
+def _of_other_strings(kind, given):
+    """Return each string that is no default, but opens another branch of a class."""
+    if not inspect.isclass(kind):
+        return []
+    return [
+        {name: text}
+        for name, parameter in inspect.signature(kind.__init__).parameters.items()
+        if isinstance(parameter.default, str) and name not in given
+        for text in strings_of(kind, name)
+        if text != parameter.default
     ]
 
 

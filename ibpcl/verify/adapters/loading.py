@@ -329,7 +329,7 @@ def _add_ancestor(name, file, imported):
     """Make a module importable from a folder above the file; return whether it was found.
 
     A folder that has the whole path of an imported module comes before one that has only its first
-    part: ``net/net.py`` does not hide ``net/layers/dense.py``.
+    part: ``net/net.py`` does not hide ``net/layers/dense.py``.  A package comes before a file.
     """
     top = (name or "").partition(".")[0]
     folders = [
@@ -343,7 +343,8 @@ def _add_ancestor(name, file, imported):
             not any(
                 (folder / path).is_dir() or (folder / path).with_suffix(".py").is_file()
                 for path in paths
-            )
+            ),
+            not (folder / top / "__init__.py").is_file(),
         )
     )
     for folder in folders:

@@ -307,7 +307,7 @@ SIZES = frozenset(
 )
 OUTPUT_SIZES = frozenset(
     {"out", "output", "outputs", "units", "neurons", "nodes", "hidden", "nout", "classes"}
-    | {"filters", "m", "k", "heads"}
+    | {"filters", "m", "k"}
 )
 
 

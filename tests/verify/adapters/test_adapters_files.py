@@ -396,6 +396,25 @@ def test_relative_imports_find_the_files_beside(tmp_path):
     assert verdicts(package / "layer.py") == {"f": "ok"}
 
 
+def test_a_package_comes_before_a_file_of_its_name_inside(tmp_path):
+    modules = tmp_path / "nets" / "modules"
+    modules.mkdir(parents=True)
+    for folder in (tmp_path, modules.parent, modules):
+        (folder / "__init__.py").write_text("")
+    (modules / "__init__.py").write_text("from .module import twice\n")
+    (modules.parent / "nets.py").write_text("")
+    (modules.parent / "tools.py").write_text("TWO = 2\n")
+    (modules / "module.py").write_text(
+        "from nets.tools import TWO\ndef twice(x):\n    return TWO * x\n"
+    )
+    path = modules / "linear.py"
+    path.write_text(
+        "from nets.modules import twice\n"
+        f"def f(x):\n    return twice(x)\ndef f_prime(x):\n    return {2} + 0 * x\n"
+    )
+    assert verdicts(path) == {"f": "ok"}
+
+
 def test_relative_imports_from_folders_above_need_no_package(tmp_path):
     folder = tmp_path / "net" / "layers" / "dense"
     folder.mkdir(parents=True)

@@ -242,6 +242,43 @@ class Square:
     assert verdicts(tmp_path, source) == ["refused"]
 
 
+@pytest.mark.parametrize("right, verdict", [(1, "ok"), (2, "wrong")])
+def test_every_string_of_a_constructor_is_checked(right, verdict, tmp_path):
+    source = f"""
+import numpy as np
+class Activation:
+    def __init__(self, activation="linear"):
+        self.activation = activation
+    def forward(self, x):
+        self.x = x
+        if self.activation == "linear":
+            return x
+        elif self.activation == "tanh":
+            return np.tanh(x)
+    def backward(self, dout):
+        if self.activation == "linear":
+            return dout * 1.0
+        elif self.activation == "tanh":
+            return {right} * dout * (1 - np.tanh(self.x) ** 2)
+"""
+    assert verdicts(tmp_path, source) == [verdict]
+
+
+@pytest.mark.parametrize("power, verdict", [(-0.5, "ok"), (0.5, "wrong")])
+def test_no_head_has_size_one(power, verdict, tmp_path):
+    source = f"""
+import numpy as np
+class Scaled:
+    def __init__(self, embed_dim, heads):
+        self.size = embed_dim // heads
+    def forward(self, x):
+        return x / np.sqrt(self.size)
+    def backward(self, dout):
+        return dout * self.size ** {power}
+"""
+    assert verdicts(tmp_path, source) == [verdict]
+
+
 def test_an_optimizer_is_asked_for(tmp_path):
     source = """
 import numpy as np
