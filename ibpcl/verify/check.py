@@ -176,7 +176,7 @@ def _case(pair, options):
     report = replace(
         report,
         notes=[*report.notes, *pair.notes],
-        unjudged=[*report.unjudged, *pair.unjudged, *pair.untried],
+        unjudged=[*report.unjudged, *pair.unjudged],
     )
     case = Case(pair.assumed, pair.declare, report)
     for other in pair.excuses if report.verdict == "wrong" else ():

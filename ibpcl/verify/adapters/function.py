@@ -6,12 +6,11 @@ the shapes of its results decide what they differentiate.
 """
 
 import inspect
-from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
 
-from ibpcl.verify.adapters import binding, leaves, reading, untried
+from ibpcl.verify.adapters import binding, leaves, reading
 from ibpcl.verify.adapters import vocabulary as words
 from ibpcl.verify.adapters.arguments import Arguments
 from ibpcl.verify.adapters.build import (
@@ -71,11 +70,9 @@ def recognise(code):
         return None
     given, keywords = code.named(parameters_of(code.forward))
     shared = _shared_defaults(code.forward, code.gradient, given)
-    pair = pair_of(
+    return pair_of(
         code.forward, code.gradient, {**given, **shared}, [*keywords, *shared], code.output
     )
-    left_out = untried.of_functions((code.forward, code.gradient), given)
-    return replace(pair, untried=tuple(left_out))
 
 
 def _shared_defaults(f, g, given):

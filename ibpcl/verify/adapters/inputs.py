@@ -5,17 +5,13 @@ import inspect
 import numpy as np
 
 from ibpcl.errors import UserError
+from ibpcl.verify.adapters import options
 from ibpcl.verify.adapters import vocabulary as words
 from ibpcl.verify.adapters.choosing import with_guesses
 from ibpcl.verify.adapters.forms import recognised
 from ibpcl.verify.adapters.product import kind_of
 from ibpcl.verify.adapters.refusals import FormError, raised
-from ibpcl.verify.adapters.signatures import (
-    axes_of,
-    parameters_of,
-    required_keywords,
-    strings_of,
-)
+from ibpcl.verify.adapters.signatures import axes_of, parameters_of, required_keywords
 from ibpcl.verify.running.trap import Trap
 
 MOST_AXES = 4  # of an input that is tried because the source asks for it
@@ -82,8 +78,8 @@ def ready(module, target, shapes, seed, wrt, chosen=None):
 def other_choices(module, target, pair):
     """Return inputs that reach other branches of the code than those of :func:`ready`.
 
-    The main input has another number of axes if the source compares ``ndim`` with this number.  An
-    option of a constructor is another string if the class compares its attribute with this string.
+    The main input has another number of axes if the source compares ``ndim`` with this number.
+    Options have other values that the source reads (:mod:`ibpcl.verify.adapters.options`).
 
     Parameters
     ----------
@@ -102,7 +98,7 @@ def other_choices(module, target, pair):
     given = given_inputs(module, target)
     if not pair.guessed or kind_of(target.name) or not isinstance(given, dict):
         return []
-    return [*_of_other_axes(target, given, pair), *_of_other_strings(target.forward, given)]
+    return [*_of_other_axes(target, given, pair), *options.of_target(target, given)]
 
 
 def _of_other_axes(target, given, pair):
@@ -117,19 +113,6 @@ def _of_other_axes(target, given, pair):
         {name: rng.normal(size=(2,) * (n - len(shape)) + shape)}
         for n in sorted(asked)
         if 1 < len(shape) < n <= MOST_AXES
-    ]
-
-
-def _of_other_strings(kind, given):
-    """Return each string that is no default, but opens another branch of a class."""
-    if not inspect.isclass(kind):
-        return []
-    return [
-        {name: text}
-        for name, parameter in inspect.signature(kind.__init__).parameters.items()
-        if isinstance(parameter.default, str) and name not in given
-        for text in strings_of(kind, name)
-        if text != parameter.default
     ]
 
 

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ibpcl.verify.adapters import binding, draws, leaves, meaning, reading, state, untried
+from ibpcl.verify.adapters import binding, draws, leaves, meaning, reading, state
 from ibpcl.verify.adapters import vocabulary as words
 from ibpcl.verify.adapters.arguments import Arguments
 from ibpcl.verify.adapters.build import (
@@ -111,14 +111,9 @@ def recognise(code):
         return None
     holder = code.forward
     inputs = code.inputs
-    left_out = []
     if inspect.isclass(holder):
-        methods = methods_of(holder)
-        if methods is None:
+        if methods_of(holder) is None:
             return None
-        left_out = untried.of_class(
-            holder, methods.backward, inputs if isinstance(inputs, dict) else ()
-        )
         holder, inputs = constructed(holder, inputs)
     methods = methods_of(type(holder))
     if methods is None:
@@ -135,7 +130,7 @@ def recognise(code):
     if pair.raised is not None and keeps_in_call(type(holder), methods.forward):
         methods = methods._replace(forward="__call__")
         pair = Layer(holder, given, keywords, methods).pair(code.output)
-    return replace(pair, notes=(*pair.notes, *notes), untried=tuple(left_out))
+    return replace(pair, notes=(*pair.notes, *notes))
 
 
 class Layer:

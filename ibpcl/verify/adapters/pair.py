@@ -92,8 +92,6 @@ class Pair:
     mode : str
         Of what the gradients are the gradient, a key of
         :data:`ibpcl.verify.adapters.meaning.MODES`.
-    untried : tuple of str
-        Sentences about branches of the code that no input and no object of the check reaches.
     alternatives : tuple of Pair
         The same code in other readings.  The pair is right or wrong if all readings agree.
     excuses : tuple of Pair
@@ -116,7 +114,6 @@ class Pair:
     wrt: tuple = ()
     notes: tuple = ()
     unjudged: tuple = ()
-    untried: tuple = ()
     assumed: str = ""
     declare: str = ""
     mode: str = "vjp"

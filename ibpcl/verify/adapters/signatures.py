@@ -228,32 +228,3 @@ def axes_of(function):
         and isinstance(getattr(node.comparators[0], "value", None), int)
         and re.search(r"\.ndim$|len\(\w+\.shape\)", ast.unparse(node.left))
     }
-
-
-def strings_of(kind, name):
-    """Return the strings with which a class compares an attribute.
-
-    Parameters
-    ----------
-    kind : type
-        The class.
-    name : str
-        Name of the attribute.
-
-    Returns
-    -------
-    list of str
-        The strings in the order of the source; empty if the source is not available.
-    """
-    try:
-        tree = ast.parse(textwrap.dedent(inspect.getsource(kind)))
-    except (OSError, TypeError, SyntaxError):
-        return []
-    compared = [
-        constant.value
-        for node in ast.walk(tree)
-        if isinstance(node, ast.Compare) and ast.unparse(node.left) == f"self.{name}"
-        for constant in ast.walk(node.comparators[0])
-        if isinstance(constant, ast.Constant) and isinstance(constant.value, str)
-    ]
-    return list(dict.fromkeys(compared))

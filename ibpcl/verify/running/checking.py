@@ -522,7 +522,7 @@ def _checked_too(module, target, request, chosen, pair, report):
     try:
         other, second = _checked(module, target, request, chosen)
     except UserError as error:
-        report.notes.append(f"not checked with {words}: {getattr(error, 'reason', error)}")
+        report.unjudged.append(f"{words}: {getattr(error, 'reason', error)}")
         return pair, report
     if second.ok:
         report.notes.append(f"also checked with {words}")
