@@ -171,7 +171,7 @@ def _arithmetic(tree):
 
 
 def _integrates(node, bound):
-    """Return whether the result of a proof depends on nodes or on a loop."""
+    """Return whether the result of a proof, if it has one, depends on nodes or on a loop."""
     if not isinstance(node, FUNCTIONS):
         return True  # made by an expression: nothing can be said
     sources = _sources(node)
@@ -180,6 +180,8 @@ def _integrates(node, bound):
         if isinstance(node, ast.Lambda)
         else [each.value for each in ast.walk(node) if isinstance(each, ast.Return) and each.value]
     )
+    if not waiting:
+        return True  # not filled in
     met = set()
     while waiting:
         for each in ast.walk(waiting.pop()):

@@ -71,6 +71,7 @@ PROOFS = {
     "closed form": ("return 0.5 * np.sum((mu - prior_mu) ** 2 + scale)", True),
     "idle nodes": ("x = np.linspace(0, 1)\n    return np.sum((mu - prior_mu) ** 2)", True),
     "another function": ("return _closed(mu, scale)", True),
+    "blank": ("raise NotImplementedError", False),
     "quad": ("return quad(lambda x: x * mu, 0, 1)[0]", False),
     "trapezoid": ("x = np.linspace(0, 1)\n    y = x * mu\n    return np.trapezoid(y, x)", False),
     "list of integrals": (

@@ -10,7 +10,10 @@ import functools
 
 import numpy as np
 
+from ibpcl.classroom.judging.running.cleaning import clean, without_folders
+
 SPELLINGS = ("{}", "d{}", "d_{}", "grad_{}", "g_{}")
+MOST_REASON = 200  # characters of an exception in a note
 MOST_SHOWN = 20
 
 
@@ -114,12 +117,12 @@ def skipped_cells(skipped, submission):
         cell, line, kind, message = item
         if type(cell) is int and type(line) is int and type(kind) is str and type(message) is str:
             place = submission.place(line) if line else f"code cell {cell} of {submission.file}"
-            reason = f"{kind}: {message}" if message else kind
+            reason = clean(without_folders(f"{kind}: {message}" if message else kind), MOST_REASON)
             rest = "the rest of the cell" if cell else "its statement"
             sentences.append(
-                f"skipped: {place} raises {reason[:200]}, so {rest} did not run"
+                f"skipped: {place} raises {reason}, so {rest} did not run"
                 if kind not in ("ImportError", "ModuleNotFoundError")
-                else f"skipped: {place}: {reason[:200]}"
+                else f"skipped: {place}: {reason}"
             )
     return sentences[:MOST_SHOWN]
 
