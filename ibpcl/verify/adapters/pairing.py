@@ -8,6 +8,10 @@ from ibpcl.verify.adapters.target import Target
 # Forwards of a gradient function whose name contains no other word, such as `gradient`.
 OBJECTIVES = ("f", "loss", "cost", "objective", "func", "fun", "function", "J")
 # Words for an objective, which the name of its gradient may lack: `logistic_loss`, `logistic_grad`.
+# Words for another version of a gradient function: `norm_backward` and `norm_backward_alt`.
+VERSIONS = frozenset(
+    {"alt", "alternative", "fast", "slow", "naive", "simple", "vectorized", "loop"}
+)
 OBJECTIVE_WORDS = frozenset({"loss", "cost", "objective", "function", "func", "fun", "fn", "f"})
 
 
@@ -66,6 +70,12 @@ def pairs_in(functions, own=None):
             used.add(name)
             if kind == "pair":
                 used.add(forward)
+    for name in own:
+        parts = words.tokens(name)
+        bare = "_".join(_without(parts, VERSIONS))
+        forward = _forward_of(bare, words.BACKWARD_WORDS, plain, marked)
+        if name not in used and len(parts) > len(words.tokens(bare)) and forward in pairs:
+            pairs[name] = Target(name, functions[forward], functions[name])
     return pairs
 
 
