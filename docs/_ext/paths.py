@@ -257,6 +257,33 @@ TUTORIALS = (
         1,
         8,
     ),
+    Tutorial(
+        "16_masked_convolutions",
+        False,
+        (3, 7, 8),
+        "a masked convolution with its adjoint, and filters that two tasks share",
+        ("Sec. 3.1", "Sec. 7"),
+        (
+            "ibpcl.primitives.convolution",
+            "ibpcl.primitives.masked_convolution",
+            "ibpcl.primitives.local_convolution",
+            "ibpcl.models.convolution",
+        ),
+        (),
+        0.5,
+        6,
+    ),
+    Tutorial(
+        "17_how_deep",
+        False,
+        (6, 7, 8),
+        "residual blocks that sticks switch on and off, so that tasks choose their depth",
+        ("Eq. 3", "Sec. 7"),
+        ("ibpcl.primitives.residual", "ibpcl.models.depth"),
+        (),
+        2.5,
+        6,
+    ),
 )
 
 # The primitives in the order in which the method uses them.
