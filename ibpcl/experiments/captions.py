@@ -68,6 +68,13 @@ OF_RUNS = {
         "Each picture shows the inputs that one unit uses for one task: blue if for the first "
         "time, orange if an earlier task used them too.",
     ),
+    "filters": Caption(
+        "Filters of the first convolution",
+        "A grid of small pictures with coloured frames: one row per task, one column per filter.",
+        "A picture shows the weights of a filter that the task uses, green above 0 and pink below. "
+        "The frame is blue if the task is the first to use the filter, and orange if an earlier "
+        "task used it too.",
+    ),
     "sharing": Caption(
         "Use of the network, and sharing between tasks",
         (

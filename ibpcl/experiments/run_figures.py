@@ -10,6 +10,7 @@ from ibpcl.evaluation import figures
 from ibpcl.evaluation.figures import canvas
 from ibpcl.experiments.captions import OF_RUNS
 from ibpcl.experiments.result import learned_tasks, masks_of
+from ibpcl.models.convolution import Convolution
 from ibpcl.plotting import styled
 
 SHOWN = 2  # images per task in the figures
@@ -103,6 +104,9 @@ def figures_of(values, history, learner, stream=None, images=None):
         drawn["scores"] = figures.stream_scores(
             *(stretch[name] for name in ("scores", "ends", "starts", "alarms")), names
         )
+    convolved = None if masks is None else first_convolution(learner)
+    if convolved is not None:
+        drawn["filters"] = figures.filter_pictures(convolved, [task[0] for task in masks], names)
     if masks is not None:
         left, right = canvas.new_axes(width=180, height=75, columns=2)
         drawn["sharing"] = figures.share_used(masks, names, ax=left)
@@ -121,6 +125,29 @@ def figures_of(values, history, learner, stream=None, images=None):
             f"{values['method'].rpartition(':')[2]}, seed {values['seed']}",
         )
     return drawn
+
+
+def first_convolution(learner):
+    """Return the mean weights of the first layer of a masked network, if it is a convolution.
+
+    Parameters
+    ----------
+    learner : Learner
+        After its last task.
+
+    Returns
+    -------
+    weights : ndarray, shape (I, J, D, K), or None
+        None if the first layer is not a convolution, or the learner has no network from a line.
+    """
+    if not getattr(learner.settings, "network", ""):
+        return None
+    context = learner.context
+    stage = context.network_of(context.state.learned - 1).stages[0]
+    if not isinstance(stage, Convolution):
+        return None
+    weights = context.posterior()[stage.name]["weight.mu"]
+    return weights.reshape(*stage.kernel, stage.image[2], stage.layer.units)
 
 
 def _of_accuracies(values, masks):

@@ -134,6 +134,8 @@ def test_a_schematic_shows_masks_heads_and_shared_weights():
 @pytest.mark.parametrize(
     ("draw", "message"),
     [
+        # a convolution reads patches: its inputs are not the units before it
+        (lambda: figures.network_structure([[np.ones((9, 4)), np.ones((36, 8))]]), "masks"),
         (lambda: figures.network_structure(MASKS, task_names=["A"]), "task_names must hold 3"),
         (lambda: figures.network_structure([np.full((2, 2), 0.5)]), "network_structure"),
         (lambda: figures.network_structure(MASKS, axes=[canvas.new_axes()]), "axes must be 3"),

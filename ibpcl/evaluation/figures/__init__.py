@@ -9,6 +9,7 @@ so a figure looks the same on every machine.
 from .accuracy import accuracy_curves, accuracy_matrix, method_comparison
 from .calibration import class_reliability, intervals, reliability
 from .canvas import save
+from .filters import filter_pictures
 from .latent import code_maps, few_labels, image_rows, likelihood_curves, likelihood_matrix
 from .networks import network_schematic, network_structure
 from .structure import mask_maps, mask_matrices, receptive_fields, share_used, sharing_matrix
@@ -20,6 +21,7 @@ __all__ = [
     "class_reliability",
     "code_maps",
     "few_labels",
+    "filter_pictures",
     "image_rows",
     "intervals",
     "likelihood_curves",

@@ -1,5 +1,7 @@
 """Drawings of small networks: units as dots, the weights that tasks use as lines."""
 
+import itertools
+
 import numpy as np
 
 from ibpcl.evaluation import structure
@@ -149,6 +151,14 @@ def _by_layer(masks, caller):
     """Return the masks of each layer, one per task, after checking them."""
     tasks = [[task] if getattr(task, "ndim", None) == 2 else list(task) for task in masks]
     structure.used_weights(tasks, caller)
+    for layer_masks in tasks:
+        for i, (before, after) in enumerate(itertools.pairwise(layer_masks), 1):
+            if after.shape[0] != before.shape[1]:
+                raise ValueError(
+                    f"{caller}: masks of layer {i + 1} must have the {before.shape[1]} units of "
+                    f"layer {i} as inputs, got shape {after.shape}; figures.filter_pictures draws "
+                    "the layers of a convolutional network"
+                )
     return [
         [structure.as_mask(layer, caller) for layer in layer_masks]
         for layer_masks in zip(*tasks, strict=True)
