@@ -265,7 +265,7 @@ def _role(name, names, gradient, forward):
     """Return the role that its name gives to a parameter, the first in this table; else None."""
     word = words.plain(name)
     results = _results(forward)
-    arriving = [one for one in names if _is_cotangent(one, names, gradient)]
+    arriving = [one for one in names if _is_cotangent(one, names, gradient, forward)]
     exact = [key for key in forward.inputs if words.plain(key) == word]
     place = arriving.index(name) if name in arriving else None
     is_output = words.is_output(name) and not (forward.extras and word in EITHER)
@@ -298,13 +298,16 @@ def _is_derivative(gradient):
     return bool(derives) and not marks & words.BACKWARD_WORDS
 
 
-def _is_cotangent(name, names, gradient):
+def _is_cotangent(name, names, gradient, forward):
     """Return whether the name of a parameter is used for a cotangent here."""
-    if not words.is_cotangent(name) or words.plain(name) not in words.UNCLEAR:
-        return words.is_cotangent(name)
+    if not words.is_cotangent(name) or _is_object(tree_of(gradient), name):
+        return False
+    if words.plain(name) not in words.UNCLEAR:
+        return True
     # `v` is a cotangent if no other parameter is one
     others = any(words.is_cotangent(other) for other in names if other != name)
-    return not others and not (_is_derivative(gradient) and len(names) == 1)
+    alone = _is_derivative(gradient) and len(names) == 1 and not forward.keeps
+    return not others and not alone
 
 
 def _is_foreign_label(name, names, gradient, forward):
@@ -362,12 +365,19 @@ def _named(roles):
 
 
 def _is_object(tree, name):
-    """Return whether a function calls a parameter, or reads an attribute that no array has.
+    """Return whether a function calls a parameter, fills it, or reads what no array has.
 
-    Such a parameter is an activation or an optimizer, and no input.
+    Such a parameter is an activation, an optimizer or a dict for gradients, and not an input.
     """
     return any(
         (isinstance(node, ast.Call) and getattr(node.func, "id", None) == name)
+        or (
+            isinstance(node, ast.Subscript)
+            and isinstance(node.ctx, ast.Store)
+            and getattr(node.value, "id", None) == name
+            and isinstance(getattr(node.slice, "value", ""), str)  # "W", or f"{name}/W"
+            and isinstance(node.slice, (ast.Constant, ast.JoinedStr))
+        )
         or (
             isinstance(node, ast.Attribute)
             and getattr(node.value, "id", None) == name

@@ -143,7 +143,7 @@ LAYOUTS = (
             (Y, BINARY if shape == (3,) else shape),
             (r"gamma|beta|scale|shift|gain|offset|bias|b\d?", shape[-1:]),
             (OTHERS, shape),
-            most=MOST if len(shape) < 3 else 2,
+            most=MOST if shape in ((3, 4), (4,), ()) else 2,
         )
         for shape in ((3, 4), (4,), (3,), (4, 1), (1, 4), (), (4, 4), (2, 3, 4, 4), (3, 5, 4))
     ),

@@ -116,6 +116,8 @@ TRAINING = frozenset({"is", "for", "mode", "training", "train"})
 # Further names of a cotangent than those that begin with `d` or contain `grad`.
 COTANGENTS = {
     "g",
+    "topdiff",
+    "outputerror",
     "error",
     "err",
     "cotangent",
