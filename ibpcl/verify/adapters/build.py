@@ -179,6 +179,7 @@ def build(routine):
         raise FormError(unfinished(routine.title), in_gradient=True)
     found = routine.assign(returned)
     if not found.paths:
+        _refuse_objects(routine, returned)
         inputs = ", ".join(leaf.name for leaf in routine.inputs)
         raise FormError(
             f"{routine.title} returns no gradient of {inputs}",
@@ -309,6 +310,19 @@ def joined(made):
     """
     first, *others = made
     return replace(first, alternatives=(*first.alternatives, *others))
+
+
+def _refuse_objects(routine, returned):
+    """Raise an error for a gradient that is an array of something else than numbers."""
+    for value in returned if isinstance(returned, tuple) else (returned,):
+        if isinstance(value, np.ndarray) and value.dtype.kind in "OUSV":
+            other = next((one for one in value.flat if isinstance(one, str)), value.flat[0])
+            raise FormError(
+                f"{routine.title} must return numbers, but its gradient of "
+                f"{', '.join(leaf.name for leaf in routine.owners)} is an array of {value.dtype} "
+                f"with {other!r} in it",
+                in_gradient=True,
+            )
 
 
 def _of_modes(routine, modes, found):

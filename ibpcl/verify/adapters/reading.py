@@ -211,11 +211,9 @@ def assigned(result, names, found_leaves, every=None):
         or not any(_named_for(entry, leaf) for leaf in integers)
     ]
     named = _by_names(entries, found_leaves)
-    by_position = None
-    if len(entries) == len(found_leaves) > 0 and not any(map(_keyed, entries)):
-        by_position = _paired(found_leaves, entries)
-        if not _contradicts(named, by_position, entries):
-            return Assignment(by_position, [])
+    by_position = _positions(result, entries, found_leaves, every or found_leaves)
+    if by_position is not None and not _contradicts(named, by_position, entries):
+        return Assignment(by_position, _of_others(entries, by_position, every or found_leaves))
     used = set(named.values())
     left = [entry for entry in entries if entry.path not in used and not _is_inner(entry, used)]
     waiting = [leaf for leaf in found_leaves if leaf.name not in named]
@@ -226,6 +224,29 @@ def assigned(result, names, found_leaves, every=None):
         [entry for entry in left if entry.path not in used],
         by_position,
     )
+
+
+def _positions(result, entries, found_leaves, every):
+    """Return the paths of a tuple with one item for each input, or each floating-point input."""
+    if any(map(_keyed, entries)):
+        return None
+    if len(entries) == len(found_leaves) > 0:
+        return _paired(found_leaves, entries)
+    if not isinstance(result, (tuple, list)) or len(result) != len(every) or _is_plain_list(result):
+        return None
+    flat = {entry.path for entry in entries if len(entry.path) == 1}
+    wanted = {leaf.name for leaf in found_leaves}
+    places = {leaf.name: (n,) for n, leaf in enumerate(every) if leaf.name in wanted}
+    return {name: path for name, path in places.items() if path in flat}
+
+
+def _of_others(entries, paths, every):
+    """Return the entries that stand at the position of an input that has no gradient.
+
+    The gradient of a label may be returned; it is not judged.
+    """
+    others = [n for n, leaf in enumerate(every) if leaf.name not in paths and not is_fixed(leaf)]
+    return [entry for entry in entries if entry.path in [(n,) for n in others]]
 
 
 def _by_names(entries, found_leaves):
