@@ -79,6 +79,8 @@ def prepare(problem, wrt=None, rtol=None, seed=0, mode="auto", candidates=None):
         Seed for the random cotangents and directions.
     mode : {"auto", "full", "directional"}
         Every entry, random directions, or a choice by size and cost.
+    candidates : dict of str to ndarray, optional
+        Further arrays that a missing term or factor might consist of.
 
     Returns
     -------
