@@ -100,13 +100,7 @@ def pulled(mode, dout, gradient, shape):
     if mode == "vjp":
         return gradient
     gradient = np.asarray(gradient)
-    product = _product(mode, np.asarray(dout), gradient, shape)
-    # a gradient that is stored in float32 stays so
-    return product.astype(gradient.dtype) if gradient.dtype.kind == "f" else product
-
-
-def _product(mode, dout, gradient, shape):
-    """Return the product of a cotangent with a derivative."""
+    dout = np.asarray(dout)
     if mode in ("loss", "mean", "sum"):
         return gradient * dout.reshape(())
     if mode == "elementwise":

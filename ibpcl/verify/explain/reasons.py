@@ -114,14 +114,17 @@ class Reasons:
         self.left = [j for j in self.left if self.verdicts[j].kind != "ok"]
 
     def by_type(self):
-        """Settle the verdicts on gradients that are stored in float32."""
+        """Settle the verdicts on float32 inputs whose gradients are stored in float32."""
         gradients = self.problem.gradients(self.terms.w[0])
         for j in list(self.left):
             verdict = self.verdicts[j]
             gradient = np.asarray(gradients[self.problem.wrt.index(j)])
-            is_small = is_float(gradient) and gradient.dtype.itemsize < 8
-            if is_small and verdict.kind == "wrong" and verdict.error <= SINGLE:
-                words = f"the gradient is stored in {gradient.dtype}"
+            small = [
+                is_float(value) and np.asarray(value).dtype.itemsize < 8
+                for value in (self.problem.native[j], gradient)
+            ]
+            if all(small) and verdict.kind == "wrong" and verdict.error <= SINGLE:
+                words = f"the gradient is stored in {gradient.dtype}, as the input is"
                 settle(verdict, Reason("cast", words), verdict.error)
                 self.left.remove(j)
 

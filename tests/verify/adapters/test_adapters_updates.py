@@ -1,4 +1,4 @@
-"""State of objects between steps, and types of gradients: wrong twins are never ok."""
+"""State of objects between steps, and shapes with axes of length one: wrong twins are never ok."""
 
 import pytest
 
@@ -19,13 +19,6 @@ class Linear:
         self.V_dw = 0.9 * self.V_dw + self.x.T @ dout {change}
         self.w -= learning_rate * self.V_dw
         return dx
-"""
-SINGLE = """
-import numpy as np
-def square(x):
-    return x**2
-def square_prime(x):
-    return ({factor} * x).astype(np.float32)
 """
 NORM = """
 import numpy as np
@@ -50,15 +43,11 @@ class BatchNorm1d:
     [
         (MOMENTUM.format(change=""), "ok"),
         (MOMENTUM.format(change="* 2"), "wrong"),
-        (SINGLE.format(factor="2"), "ok"),
-        (SINGLE.format(factor="2.0001"), "wrong"),
         (NORM.format(sign="-"), "ok"),
         (NORM.format(sign="+"), "wrong"),
     ],
 )
-def test_state_of_an_optimizer_is_no_parameter_and_small_types_are_no_mistake(
-    tmp_path, source, verdict
-):
+def test_state_of_an_optimizer_is_no_parameter(tmp_path, source, verdict):
     path = tmp_path / "mine.py"
     path.write_text(source, encoding="utf-8")
     assert [item.verdict for item in results_here(Request(str(path)))] == [verdict]
