@@ -30,6 +30,7 @@ class Call(NamedTuple):
       one of these values,
     - "rate", a learning rate,
     - "kept", an array that the forward of an object keeps in an attribute named like an output,
+    - "unused", a parameter that the function never reads,
     - ``(name,)``, an input.
 
     Attributes
@@ -111,6 +112,7 @@ class Call(NamedTuple):
                 "out": out,
                 "rate": self.rate(dout),
                 "kept": kept,
+                "unused": None,
                 "cache": extras[0] if len(extras) == 1 else tuple(extras),
             }[role]
 
@@ -264,6 +266,7 @@ def readings_of(gradient, parameters, forward, output=None):
 def _role(name, names, gradient, forward):
     """Return the role that its name gives to a parameter, the first in this table; else None."""
     word = words.plain(name)
+    tree = tree_of(gradient)
     results = _results(forward)
     arriving = [one for one in names if _is_cotangent(one, names, gradient, forward)]
     exact = [key for key in forward.inputs if words.plain(key) == word]
@@ -278,6 +281,7 @@ def _role(name, names, gradient, forward):
         (forward.outputs > 1 and name in arriving, ("dout", place)),
         (arriving[:1] == [name], "dout"),
         (word in results, results.get(word)),
+        (tree is not None and not _is_read(tree, name), "unused"),
         (_is_foreign_label(name, names, gradient, forward), None),
         (is_output and name not in arriving, "out"),
     )
@@ -364,6 +368,18 @@ def _named(roles):
     return [role for role in roles.values() if role is not None and not isinstance(role, int)]
 
 
+def _is_read(tree, name):
+    """Return whether a function reads a parameter."""
+    nodes = (node for node in ast.walk(tree) if isinstance(node, ast.Name) and node.id == name)
+    return any(not isinstance(node.ctx, ast.Store) for node in nodes)
+
+
+def _is_returned(tree, name):
+    """Return whether a function returns one of its parameters as it is, as a layer passes it on."""
+    returned = [node.value for node in ast.walk(tree or ast.Pass()) if isinstance(node, ast.Return)]
+    return bool(returned) and all(getattr(value, "id", None) == name for value in returned)
+
+
 def _is_object(tree, name):
     """Return whether a function calls a parameter, fills it, or reads what no array has.
 
@@ -439,13 +455,15 @@ def _other(gradient, roles, unknown, forward):
                 roles[name] = (free[0],)
         elif forward.method and len(roles) == 1 and not _is_derivative(gradient):
             is_open = named_so or (role == "out" and word in EITHER)
-            if is_open and forward.keeps:
+            if is_open and (forward.keeps or _is_returned(tree, name)):
                 roles[name] = "dout"  # backward(x) of a layer takes the gradient from above
             elif is_open and not forward.bends:
                 return name, "dout"
         elif role == "kept" and word != words.plain(forward.kept) and len(free) == 1:
             return name, (free[0],)
-        elif named_so or isinstance(role, int) or role in ("dout", "cache", "rate", "kept"):
+        elif (
+            named_so or isinstance(role, int) or role in ("dout", "cache", "rate", "unused", "kept")
+        ):
             continue
         elif role == "out" and word in EITHER and len(free) == 1 and word not in _results(forward):
             return name, (free[0],)

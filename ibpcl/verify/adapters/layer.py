@@ -120,6 +120,9 @@ def recognise(code):
         return None
     parameters = parameters_of(getattr(holder, methods.forward))
     given, keywords = code._replace(inputs=inputs).named(parameters)
+    if "copy" in parameters.optional and "copy" not in given:  # else it works in place
+        given["copy"] = True
+        keywords = [*keywords, "copy"]
     flag = next((name for name in parameters.optional if words.is_training(name)), None)
     notes = ()
     if flag is not None and flag not in given:  # a forward may keep what is needed in training only

@@ -98,6 +98,10 @@ def _forward_of(name, marks, plain, marked):
                 )
         if found := _objective_of(name, marks, plain):
             return found
+    for ending in ("prime", "derivative", "gradient", "grad", "deriv"):  # tanhprime
+        found = plain.get(tuple(words.tokens(name.removesuffix(ending))))
+        if marks is words.DERIVATIVE_WORDS and found not in (None, name):
+            return found
     quotient = re.fullmatch(r"d_?(\w+?)_?d_?[a-z]\w?", name)  # dUdx
     if marks is words.DERIVATIVE_WORDS and quotient and quotient[1] in plain.values():
         return quotient[1]
