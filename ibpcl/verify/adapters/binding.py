@@ -7,6 +7,7 @@ reading fits.
 """
 
 import ast
+import inspect
 from typing import NamedTuple
 
 import numpy as np
@@ -238,7 +239,7 @@ def readings_of(gradient, parameters, forward, output=None):
     if parameters.open_ended and not parameters.required:
         words_of = f"{_title(gradient)} takes any arguments: give its parameters names"
         raise FormError(words_of, in_gradient=True)
-    names = parameters.required
+    names = [*parameters.required, *_late_cotangent(gradient, parameters)]
     roles = {name: _role(name, names, gradient, forward) for name in names}
     open_names = [name for name, role in roles.items() if role is None]
     _by_elimination(gradient, roles, open_names, forward)
@@ -286,6 +287,19 @@ def _role(name, names, gradient, forward):
         (is_output and name not in arriving, "out"),
     )
     return next((role for holds, role in rules if holds), None)
+
+
+def _late_cotangent(gradient, parameters):
+    """Return the first optional parameter if it is the cotangent and None cannot be meant."""
+    first = parameters.optional[:1]
+    if (
+        not first
+        or not words.is_cotangent(first[0])
+        or any(map(words.is_cotangent, parameters.required))
+    ):
+        return []
+    is_none = inspect.signature(gradient).parameters[first[0]].default is None
+    return first if is_none else []
 
 
 def _title(function):

@@ -26,6 +26,8 @@ STEP = 1e-2  # by which one entry is changed, to see on which entries an output 
 SYMMETRIC = "a symmetric"
 SINGLE = 3  # what a number for the main input hides: more than a derivative without a meaning
 
+NEAR = 0.1  # the cost of a gradient whose shape differs by axes of length one
+
 
 class Guess(NamedTuple):
     """Guessed inputs for which the forward runs.
@@ -39,7 +41,7 @@ class Guess(NamedTuple):
     hides : int
         How much they hide: the number of arrays with an axis of length one, and of single numbers
         for arrays; more if a derivative without a cotangent has no meaning there.
-    misfits : int
+    misfits : float
         Number of gradients whose shape is not that of their input; 1 if the gradient function
         raises, so a guess that fits most gradients is better, and one that fits few is not.
     is_strange : bool
@@ -49,7 +51,7 @@ class Guess(NamedTuple):
     inputs: dict
     pair: Pair
     hides: int
-    misfits: int
+    misfits: float
     is_strange: bool
 
     @property
@@ -194,15 +196,21 @@ def _misfits(pair):
     except (Exception, SystemExit):  # the mistake is found, and named, when the pair is judged
         return 1, False
     pairs = zip(pair.wrt, gradients, strict=True)
-    return sum(_sides(point[name]) != _sides(one) for name, one in pairs), True
+    return sum(_misfit(np.shape(point[name]), np.shape(one)) for name, one in pairs), True
 
 
-def _sides(value):
-    """Return the shape of an array without axes of length one.
+def _misfit(wanted, given):
+    """Return 0 for equal shapes, 1 for others, and :data:`NEAR` if only axes of one differ.
 
-    A gradient (4,) of a bias (1, 4) is a finding, but it tells nothing against the guess.
+    A gradient (4,) of a bias (1, 4) speaks against the guess, but less than one that raises.
     """
-    return tuple(side for side in np.shape(value) if side != 1)
+    if wanted == given:
+        return 0
+    return NEAR if _sides(wanted) == _sides(given) else 1
+
+
+def _sides(shape):
+    return tuple(side for side in shape if side != 1)
 
 
 def _hidden(guess, parts, documented, judged):

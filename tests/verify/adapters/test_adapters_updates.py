@@ -38,6 +38,28 @@ class BatchNorm1d:
 """
 
 
+LATE = """
+import numpy as np
+class Linear:
+    def __init__(self):
+        self.w = np.random.default_rng(0).normal(size=(4, 3))
+    def forward(self, x):
+        self.x = x
+        return x @ self.w
+    def backward(self, pre_grad=None):
+        self.dw = self.x.T @ pre_grad {change}
+        return pre_grad @ self.w.T
+"""
+ROW = """
+import numpy as np
+def affine_forward(x, w, b):
+    return x @ w + b, (x, w)
+def affine_backward(dout, cache):
+    x, w = cache
+    return dout @ w.T, x.T @ dout, {sign} dout.sum(axis=0, keepdims=True)
+"""
+
+
 @pytest.mark.parametrize(
     ("source", "verdict"),
     [
@@ -45,9 +67,13 @@ class BatchNorm1d:
         (MOMENTUM.format(change="* 2"), "wrong"),
         (NORM.format(sign="-"), "ok"),
         (NORM.format(sign="+"), "wrong"),
+        (LATE.format(change=""), "ok"),
+        (LATE.format(change="* 2"), "wrong"),
+        (ROW.format(sign=""), "ok"),
+        (ROW.format(sign="-"), "wrong"),
     ],
 )
-def test_state_of_an_optimizer_is_no_parameter(tmp_path, source, verdict):
+def test_habits_of_layers_are_read_and_their_wrong_twins_are_not_right(tmp_path, source, verdict):
     path = tmp_path / "mine.py"
     path.write_text(source, encoding="utf-8")
     assert [item.verdict for item in results_here(Request(str(path)))] == [verdict]
