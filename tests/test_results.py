@@ -47,6 +47,7 @@ ELSEWHERE = (
     "| | oracle | inferred |",
     "| outcome |",
     "| verdict |",
+    "| evidence |",
 )
 NUMBER = re.compile(r"^[+-]?\d+\.\d+( ± \d+\.\d+)?$")
 

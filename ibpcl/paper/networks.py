@@ -5,6 +5,7 @@ Their inputs are not single arrays, so each check arranges the inputs for the gr
 
 import numpy as np
 
+from ibpcl.continual.fisher import Squared
 from ibpcl.evaluation import linear_probe
 from ibpcl.exact import tiny
 from ibpcl.inference.backend import backend
@@ -236,6 +237,36 @@ def check_forward(model, vector, x, noise, options, seed):
         return model.forward_vjp((dout[0], dict(zip(names, dout[1:], strict=True))), cache)
 
     return whole(f, f_vjp, vector, seed)
+
+
+def check_squared_slopes(seed=0):
+    """Check what the layer of squared slopes passes to its inputs: the usual gradient.
+
+    Its other results are sums of squares, which are compared with single examples elsewhere.
+
+    Parameters
+    ----------
+    seed : int
+        Determines the random inputs.
+
+    Returns
+    -------
+    report : ibpcl.verify.Report
+        Verdict of the gradient check.
+    """
+    layer = Squared("layer", 5, 3, "tanh")
+    rng = np.random.default_rng(seed)
+    layout = Layout(layer.entries())
+    views = layout.layers(rng.normal(scale=0.5, size=layout.size))
+
+    def forward(x):
+        (h, _), cache = layer.forward(views, x, {}, Pass(NUMPY, {}))
+        return h, cache
+
+    def backward(dh, cache):
+        return layer.forward_vjp((dh, {}), cache)[0]
+
+    return check(forward, backward, {"x": rng.normal(size=(4, 5))}, seed=seed)
 
 
 def check_layer(kind, seed=0, mask=None, relaxed=False, **options):
@@ -665,6 +696,7 @@ def blocks(kind):
 # Every gradient that is not a documented pair, by its qualified name; a test holds this against the
 # package.
 CHECKS = {
+    "ibpcl.continual.fisher.Squared.forward_vjp": check_squared_slopes,
     "ibpcl.models.layers.Layer.forward_vjp": lambda seed=0: check_layer(Gaussian, seed, mask=0.6),
     "ibpcl.models.layers.Plain.forward_vjp": lambda seed=0: check_layer(Plain, seed),
     "ibpcl.models.layers.Gaussian.forward_vjp": lambda seed=0: check_layer(Gaussian, seed),

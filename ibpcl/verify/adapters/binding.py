@@ -395,7 +395,7 @@ def _is_returned(tree, name):
 
 
 def _is_object(tree, name):
-    """Return whether a function calls a parameter, fills it, or reads what no array has.
+    """Return whether a function calls a parameter, fills it, or calls a method that no array has.
 
     Such a parameter is an activation, an optimizer or a dict for gradients, and not an input.
     """
@@ -409,10 +409,11 @@ def _is_object(tree, name):
             and isinstance(node.slice, (ast.Constant, ast.JoinedStr))
         )
         or (
-            isinstance(node, ast.Attribute)
-            and getattr(node.value, "id", None) == name
-            and not hasattr(np.ndarray, node.attr)
-            and not hasattr(dict, node.attr)
+            isinstance(node, ast.Call)
+            and isinstance(node.func, ast.Attribute)
+            and getattr(node.func.value, "id", None) == name
+            and not hasattr(np.ndarray, node.func.attr)
+            and not hasattr(dict, node.func.attr)
         )
         for node in ast.walk(tree or ast.Pass())
     )

@@ -401,7 +401,7 @@ V = {"v": np.array([0.9, 0.3, 0.6, 0.8])}
         (other_axis, log_softmax, TABLE, "axis"),
         (unscaled, objective, SIZES, "N / batch"),
         (all_scaled, objective, SIZES, "batch / N"),
-        (upside_down, objective, SIZES, "exchanged"),
+        (upside_down, objective, SIZES, "one over"),
         (truncated, series, {"x": 0.9}, "truncated"),
         (backwards, sticks, V, "flip"),
         (sums, sticks, V, "cumprod"),
