@@ -14,7 +14,7 @@ from ibpcl.verify.distributions.averages import average
 from ibpcl.verify.distributions.calls import CallError, real
 from ibpcl.verify.distributions.comparing import passed, undecided, wrong
 from ibpcl.verify.distributions.parameters import shown
-from ibpcl.verify.distributions.repair import fits_of
+from ibpcl.verify.distributions.repair import exchanged, fits_of
 
 MANY = 1_200_000  # draws over all sets of parameters, of a sampler that returns many at once
 ENOUGH = 600_000  # draws that show a shift or a scale that is off by one per cent
@@ -74,8 +74,8 @@ def sampler(model, part):
     """
     noise = noises.noise_of(part, model.sets[0])
 
-    def distances(function=None, size=0):
-        pairs = zip(model.densities, model.sets, strict=True)
+    def distances(function=None, size=0, sets=model.sets):
+        pairs = zip(model.densities, sets, strict=True)
         return (distance(model, part, noise, *pair, function, size) for pair in pairs)
 
     def is_right(function=None):
@@ -90,6 +90,9 @@ def sampler(model, part):
         # a change that a few draws do not reject is a name only if they reject the sampler itself
         if bad[0].draws and is_right():
             return None
+        for slip, changed in exchanged(model.sets):
+            if all(each.ok for each in distances(sets=changed)):
+                return slip
         few = model.having(sets=model.sets[:1])
         fits = fits_of(
             part.function,
