@@ -46,6 +46,8 @@ class Guess(NamedTuple):
         raises, so a guess that fits most gradients is better, and one that fits few is not.
     is_strange : bool
         Whether no gradient fits, although several are returned.
+    returned : dict of str to tuple
+        Shapes of returned gradients that are not those of their inputs: evidence for another guess.
     """
 
     inputs: dict
@@ -53,6 +55,7 @@ class Guess(NamedTuple):
     hides: int
     misfits: float
     is_strange: bool
+    returned: dict
 
     @property
     def cost(self):
@@ -110,6 +113,7 @@ def _running(target, given, unknown, wrt):
     found = []
     first = None
     waiting = deque()
+    is_told = False
     for inputs in _interleaved(unknown.guesses(), waiting):
         try:
             with np.errstate(all="ignore"):
@@ -131,6 +135,9 @@ def _running(target, given, unknown, wrt):
             first = first or FormError(f"{target.name} is not finite for {where}")
             continue
         found.append(guess)
+        if guess.returned and not is_told:  # once, as a result may grow with its input
+            is_told = True
+            waiting.append(guesses.reshaped(inputs, guess.returned))
         waiting += guesses.as_indices(inputs, str(guess.pair.raised))
         is_known = unknown.documented.issuperset(unknown.names)
         if guess.cost == (0, 0) or is_known or len(found) >= OPENED:
@@ -159,11 +166,14 @@ def _guess(target, given, inputs, documented, wrt):
     parts = out if isinstance(out, (tuple, list)) else (out,)
     if not all(np.asarray(part).dtype.kind in "fc" and np.all(np.isfinite(part)) for part in parts):
         return None
-    misfits, returns = min(map(_misfits, (pair, *pair.alternatives)))
+    misfits, returns, other = min(
+        map(_misfits, (pair, *pair.alternatives)), key=lambda one: one[:2]
+    )
     misfits += len(pair.unjudged)
     judged = {name.partition("[")[0] for name in pair.wrt}
     hides = _hidden(inputs, parts, documented, judged) + 2 * _has_no_meaning(pair)
-    return Guess(inputs, pair, hides, misfits, returns and 1 < misfits >= len(pair.wrt))
+    is_strange = returns and 1 < misfits >= len(pair.wrt)
+    return Guess(inputs, pair, hides, misfits, is_strange, other)
 
 
 def _has_no_meaning(pair):
@@ -188,15 +198,16 @@ def _has_no_meaning(pair):
 
 
 def _misfits(pair):
-    """Return the number of gradients of another shape, and whether any gradient is returned."""
+    """Return how many gradients have another shape, whether any is returned, and these shapes."""
     point = dict(zip(pair.names, pair.inputs, strict=True))
     out, cache = pair.forward(*map(leaves.duplicate, pair.inputs))
     try:
         gradients = pair.backward(cotangent(out, 0), cache)
     except (Exception, SystemExit):  # the mistake is found, and named, when the pair is judged
-        return 1, False
-    pairs = zip(pair.wrt, gradients, strict=True)
-    return sum(_misfit(np.shape(point[name]), np.shape(one)) for name, one in pairs), True
+        return 1, False, {}
+    shapes = {name: np.shape(one) for name, one in zip(pair.wrt, gradients, strict=True)}
+    costs = {name: _misfit(np.shape(point[name]), shape) for name, shape in shapes.items()}
+    return sum(costs.values()), True, {name: shapes[name] for name, cost in costs.items() if cost}
 
 
 def _misfit(wanted, given):

@@ -141,6 +141,36 @@ def _is_probability(name, of_loss):
     return "prob" in word or word == "p" or (of_loss and words.is_prediction(name))
 
 
+def reshaped(guess, shapes):
+    """Return a guess whose inputs have the shapes of returned gradients.
+
+    A gradient (4,) of ``alpha`` says that ``alpha`` is a vector.
+
+    Parameters
+    ----------
+    guess : dict of str to object
+        The guess.
+    shapes : dict of str to tuple
+        Shapes by the names of inputs; other names are left out.
+
+    Returns
+    -------
+    dict of str to object
+        The guess with other inputs, whose entries differ.
+
+    Examples
+    --------
+    >>> reshaped({"x": np.ones((2, 3)), "alpha": 0.5}, {"alpha": (3,)})["alpha"]
+    array([0.5 , 0.55, 0.6 ])
+    """
+    made = dict(guess)
+    for name, shape in shapes.items():
+        if name in guess and np.size(guess[name]):
+            steps = 1 + 0.1 * np.arange(np.prod(shape, dtype=int)).reshape(shape)
+            made[name] = np.resize(np.asarray(guess[name], float), shape) * steps
+    return made
+
+
 def as_indices(guess, message):
     """Return guesses with integers in place of one array, if an error asks for indices.
 

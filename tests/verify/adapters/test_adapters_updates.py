@@ -77,3 +77,23 @@ def test_habits_of_layers_are_read_and_their_wrong_twins_are_not_right(tmp_path,
     path = tmp_path / "mine.py"
     path.write_text(source, encoding="utf-8")
     assert [item.verdict for item in results_here(Request(str(path)))] == [verdict]
+
+
+SWISH = """
+import numpy as np
+def swish_forward(x, alpha):
+    s = 1 / (1 + np.exp(-alpha * x))
+    return x * s, (x, alpha, s)
+def swish_backward(dout, cache):
+    x, alpha, s = cache
+    dalpha = np.sum(dout * x**2 * s * (1 - s), axis=0)
+    return dout * (s + alpha * x * s * (1 - s)), {dalpha}
+"""
+
+
+@pytest.mark.parametrize(("dalpha", "verdict"), [("dalpha", "ok"), ("np.roll(dalpha, 1)", "wrong")])
+def test_the_shape_of_a_returned_gradient_tells_that_of_its_input(tmp_path, dalpha, verdict):
+    path = tmp_path / "mine.py"
+    path.write_text(SWISH.format(dalpha=dalpha), encoding="utf-8")
+    [found] = results_here(Request(str(path)))
+    assert found.verdict == verdict and "alpha (4,)" in str(found.report)
