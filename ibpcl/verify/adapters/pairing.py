@@ -84,7 +84,8 @@ def _forward_of(name, marks, plain, marked):
     parts = words.tokens(name)
     if any(part in marks for part in parts):
         joining = marks | {"of"}  # derivative_of_sigmoid
-        for base in (_without(parts, joining), _without(parts, joining | words.DERIVATIVE_WORDS)):
+        both = joining | words.DERIVATIVE_WORDS
+        for base in (_without(parts, each) for each in (marks, joining, both)):
             if base and base in marked:
                 return marked[base]
             if base and base in plain:

@@ -26,3 +26,18 @@ def test_another_version_of_a_gradient_is_judged(tmp_path, sign, verdict):
         item.title.rpartition(":")[2]: item.verdict for item in results_here(Request(str(path)))
     }
     assert found == {"norm_forward": "ok", "norm_backward_alt": verdict}
+
+
+@pytest.mark.parametrize(("sign", "verdict"), [("+", "ok"), ("-", "wrong")])
+def test_a_name_may_contain_of(tmp_path, sign, verdict):
+    path = tmp_path / "mine.py"
+    path.write_text(
+        "import numpy as np\n"
+        "def sum_of_exp(x):\n    return np.exp(x).sum()\n"
+        "def sum_of_exp_grad(x):\n    return np.exp(x)\n"
+        f"def sum_of_exp_hvp(x, v):\n    return {sign}np.exp(x) * v\n"
+        "def check_inputs():\n    return {'x': np.array([0.3, -0.5])}\n",
+        encoding="utf-8",
+    )
+    found = [item.verdict for item in results_here(Request(str(path)))]
+    assert found == ["ok", verdict]
