@@ -388,8 +388,8 @@ plt.show()
 # *mask*. A filter of eighteen weights with one mask pays once, not eighteen times.
 # So sharing makes masks cheaper, and coarser.
 #
-# Whoever forgets the sum gets a gradient of the wrong shape, or a broadcast that
-# spreads a mean where a sum belongs. The checker tells them apart:
+# Without the sum, the gradient has the wrong shape, or a broadcast spreads a mean
+# where a sum belongs. The checker tells them apart:
 
 
 # %%

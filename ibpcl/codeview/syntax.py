@@ -340,13 +340,13 @@ class Place:
 
     @property
     def whole(self):
-        """Whether a statement assigns or returns just it, or it is one item of a returned tuple."""
+        """True if a statement assigns or returns the expression alone or in a tuple."""
         items = isinstance(self.parent, ast.Tuple) and isinstance(self.statement, ast.Return)
         return self.parent is self.statement or items
 
     @property
     def watched(self):
-        """Whether its value is recorded: not for constants."""
+        """True if the value of the place is recorded, as for all but constants."""
         return not isinstance(self.node, ast.Constant)
 
     @cached_property

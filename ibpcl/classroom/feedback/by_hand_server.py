@@ -76,7 +76,7 @@ class Server(ThreadingHTTPServer):
         self.address = f"http://{ADDRESS}:{self.server_port}/?token={self.token}"
 
     def page(self):
-        """Return the page with what ``by-hand.csv`` has now; empty if there is no text."""
+        """Return the page with the entries of ``by-hand.csv``; empty without derivations."""
         return derivations_page(records.load(self.folder), self.anonymous, self.token)
 
     def save(self, row):
@@ -90,8 +90,8 @@ class Server(ThreadingHTTPServer):
         Raises
         ------
         Refused
-            If the student or task is unknown, the points are no number in their range, or the file
-            has changed since the page has seen it.
+            If the student or task is unknown, the points are not a number in their range, or the
+            file has changed since the page was loaded.
         """
         with self.lock:
             found = records.load(self.folder)

@@ -120,7 +120,7 @@ def _of_function(node, functions, aliases):
 
 
 def _aliases(tree):
-    """Return {name: meaning} for the functions of modules that have names of their own."""
+    """Return {name: meaning} for functions that are imported under custom names."""
     aliases = {}
     for node in tree.body:
         if isinstance(node, ast.ImportFrom):

@@ -104,7 +104,7 @@ class _Reordered(ast.NodeTransformer):
 
 
 def _divided(body, rng, free, waiting):
-    """Return statements with marks, and with intermediate results of their own.
+    """Return statements with marks, and with separate intermediate results.
 
     A line that is none of a statement's, such as a comment, marks the next statement.
     """

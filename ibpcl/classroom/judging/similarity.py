@@ -83,7 +83,7 @@ def pairs(sources, at_least=ALIKE, given=frozenset()):
     at_least : float
         Smallest share of the weight of the smaller hand-in's fingerprints that both have.
     given : frozenset of int
-        Fingerprints of what all students are given.
+        Fingerprints of the stub, which all students have.
 
     Returns
     -------
@@ -205,7 +205,7 @@ def of_class(sources, assignment, at_least=ALIKE):
 
 
 def given(assignment):
-    """Return the fingerprints of what all students of an assignment are given.
+    """Return the fingerprints of the stub, which all students of an assignment have.
 
     Parameters
     ----------

@@ -173,7 +173,7 @@ def _arithmetic(tree):
 def _integrates(node, bound):
     """Return whether the result of a proof, if it has one, depends on nodes or on a loop."""
     if not isinstance(node, FUNCTIONS):
-        return True  # made by an expression: nothing can be said
+        return True  # an expression made the function, so its source is unknown
     sources = _sources(node)
     waiting = (
         [node.body]

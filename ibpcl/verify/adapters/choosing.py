@@ -2,8 +2,8 @@
 
 A guess must run the forward; the gradient is not asked whether it likes the guess.  Among the
 guesses that run, those that hide mistakes come last: an axis of length one, or one example.  The
-shapes of returned gradients then say which guess the author had in mind, because a gradient has the
-shape of its input.
+shapes of returned gradients then indicate the guess that the author had in mind, because a gradient
+has the shape of its input.
 """
 
 from collections import deque
@@ -59,7 +59,7 @@ class Guess(NamedTuple):
 
     @property
     def cost(self):
-        """How unsuitable the guess is: by what it hides, then by its shapes."""
+        """Cost of the guess: how much it hides, then the misfits of its shapes."""
         return self.hides, self.misfits
 
 
@@ -160,7 +160,7 @@ def _opened(target, given, guess, wrt, meaning):
 
 
 def _guess(target, given, inputs, documented, wrt):
-    """Return guessed inputs with what they hide; None if the output is not finite."""
+    """Return a guess with its costs; None if the output is not finite."""
     pair = _opened(target, given, inputs, wrt, guesses.described(inputs))
     out = pair.forward(*map(leaves.duplicate, pair.inputs))[0]
     parts = out if isinstance(out, (tuple, list)) else (out,)

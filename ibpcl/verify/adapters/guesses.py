@@ -84,7 +84,7 @@ class Unknown(NamedTuple):
 
 
 def unknown(target, given=()):
-    """Return what is known of the inputs of a target that are not given.
+    """Return the names, shapes and layouts that are known for the missing inputs of a target.
 
     Parameters
     ----------
@@ -134,7 +134,7 @@ def _held(target):
 
 
 def _is_probability(name, of_loss):
-    """Return whether a name, or labels beside an input, say that it is a probability."""
+    """Return whether an input is a probability, by its name or by labels beside it."""
     word = words.plain(name)
     if "logit" in word or "score" in word:
         return False

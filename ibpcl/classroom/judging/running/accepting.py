@@ -28,7 +28,7 @@ class Accepted:
     Attributes
     ----------
     untyped : bool
-        Whether the last answer was made of lists, whose numbers have no precision of their own.
+        Whether the last answer was made of lists, whose numbers have no type of an array.
     """
 
     def __init__(self, assignment):
