@@ -51,9 +51,16 @@ def place(tmp_path_factory):
 
 
 @pytest.fixture(scope="module")
-def two_workers(place):
+def started(place):
     with cluster.local(2) as (workers, _):
         yield workers
+
+
+@pytest.fixture
+def two_workers(started):
+    """Both workers: one that the test before killed takes seconds to be replaced."""
+    started.executor._client.wait_for_workers(2, timeout=120)
+    return started
 
 
 @pytest.fixture(autouse=True)
