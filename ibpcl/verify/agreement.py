@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ibpcl.verify.comparison import Claim, by_entries
+from ibpcl.verify.comparison import Claim, by_entries, undecided
 from ibpcl.verify.derivative.symmetric import for_symmetric_changes, mirrored
 from ibpcl.verify.large_inputs import by_directions
 from ibpcl.verify.reports.words import Note
@@ -16,6 +16,11 @@ FULL_ENTRIES = 1000
 FULL_NUMBERS = 2_000_000
 # or if one forward call per entry would run more lines of Python than this.
 FULL_STEPS = 2_000_000
+LEADING_ONES = (
+    "right numbers in the shape {got}, but the input has the shape {shape}: an update such as "
+    "b -= rate * db broadcasts them as meant, other code may not"
+)
+KEEPDIMS = "sum with keepdims=True, or reshape the gradient to the shape of its input"
 NOT_RETURNED = "return it, or say with wrt (--wrt) which inputs the gradient is for"
 
 
@@ -230,8 +235,28 @@ def _judged(claim, full):
         words = f"no gradient was returned for {claim.problem.names[claim.j]}"
         return claim.verdict("missing_term", words, NOT_RETURNED, numbers=numbers), None
     claim = claim._replace(arrays=list(map(np.asarray, claim.arrays)))
-    if any(g.dtype.kind not in "fiub" or g.shape != shape for g in claim.arrays):
+    if any(g.dtype.kind not in "fiub" for g in claim.arrays):
         return claim.verdict("wrong_shape", numbers=numbers), None
+    shapes = {g.shape for g in claim.arrays}
+    if shapes == {shape}:
+        return _values_judged(claim, full)
+    if all(_lacks_leading_ones(got, shape) for got in shapes):
+        reshaped = claim._replace(arrays=[g.reshape(shape) for g in claim.arrays])
+        verdict, reference = _values_judged(reshaped, full)
+        if verdict.kind == "ok":
+            words = LEADING_ONES.format(got=claim.arrays[0].shape, shape=shape)
+            return undecided(verdict, words, KEEPDIMS), reference
+    return claim.verdict("wrong_shape", numbers=numbers), None
+
+
+def _lacks_leading_ones(got, shape):
+    """Return whether NumPy's broadcasting turns one shape into another by leading axes of one."""
+    missing = len(shape) - len(got)
+    return missing > 0 and shape == (1,) * missing + got
+
+
+def _values_judged(claim, full):
+    """Return the verdict on gradients of the right shape, and the measured derivatives or None."""
     if not full:
         return by_directions(claim)
     reference = claim.measured(np.arange(claim.x.size))

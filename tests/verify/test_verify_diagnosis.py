@@ -422,12 +422,29 @@ def test_number_lost_in_one_term_is_named():
     assert "1.42857 (= 10/7)" in verdict.words
 
 
-@pytest.mark.parametrize(("shape", "axis"), [((3, 1), 1), ((1, 4), 0)])
-def test_sum_without_keepdims_has_wrong_shape_only(shape, axis):
+def summed_bias(shape, axis, factor=1.0):
+    """Return the verdict on a bias whose gradient is a factor times the sum over an axis."""
     inputs = RNG.standard_normal((3, 4)), RNG.standard_normal(shape)
-    verdict = check(lambda x, b: (x + b, None), lambda d, _: (d, d.sum(axis=axis)), inputs)["b"]
+    return check(
+        lambda x, b: (x + b, None),
+        lambda dout, _: (dout, factor * dout.sum(axis=axis)),
+        inputs,
+    )["b"]
+
+
+def test_a_column_summed_without_keepdims_has_the_wrong_shape():
+    # (3,) minus a column (3, 1) is a matrix
+    verdict = summed_bias((3, 1), 1)
     assert verdict.kind == "wrong_shape"
     assert "right numbers" in verdict.words
+
+
+def test_a_row_summed_without_keepdims_is_undecided_if_its_numbers_are_right():
+    # (4,) minus a row (1, 4) is a row
+    verdict = summed_bias((1, 4), 0)
+    assert verdict.kind == "undecided"
+    assert "(4,)" in verdict.words and "(1, 4)" in verdict.words
+    assert summed_bias((1, 4), 0, factor=2.0).kind == "wrong_shape"
 
 
 def test_unmeasured_wrong_entries_are_no_constant_factor():
@@ -684,3 +701,38 @@ def test_numbers_are_quoted_as_they_are_written():
 
     words = check(shifted, with_a_sign, (x, x + 1))["y"].words
     assert "`x - 25e-2`" in words and "`x + 25e-2`" in words
+
+
+LABELS = np.eye(3)[[0, 2, 1, 1]]
+PROBABILITIES = np.random.default_rng(5).dirichlet(np.ones(3), 4)
+
+
+def cross_entropy(p):
+    return -np.sum(LABELS * np.log(p)), p
+
+
+def binary_cross_entropy(p):
+    return -np.sum(LABELS * np.log(p) + (1 - LABELS) * np.log(1 - p)), p
+
+
+@pytest.mark.parametrize("scale", [1.0, 0.25])
+@pytest.mark.parametrize(
+    ("loss", "activation"), [(cross_entropy, "softmax"), (binary_cross_entropy, "sigmoid")]
+)
+def test_a_gradient_for_the_logits_of_probabilities_is_named(loss, activation, scale):
+    verdict = check(loss, lambda dout, p: scale * dout * (p - LABELS), (PROBABILITIES,))["p"]
+    assert verdict.kind == "missing_term"
+    assert activation in verdict.words and "logits" in verdict.words
+    assert ("0.25" in verdict.words) == (scale != 1)
+
+
+@pytest.mark.parametrize("loss", [cross_entropy, binary_cross_entropy])
+def test_no_other_gradient_of_a_cross_entropy_is_taken_for_that_of_the_logits(loss):
+    others = [
+        lambda dout, p: dout * (p - LABELS) * p,
+        lambda dout, p: dout * (p - 2 * LABELS),
+        lambda dout, p: dout * (p**2 - LABELS),
+    ]
+    for other in others:
+        verdict = check(loss, other, (PROBABILITIES,))["p"]
+        assert verdict.verdict == "wrong" and "logits" not in verdict.words

@@ -116,6 +116,21 @@ def normalize_vjp_outside(dout, cache):
     return (dout - dout.mean(axis=0) - h * (dout * h).mean(axis=0)) / deviation
 
 
+def tanh_with_a_shifted_result(eps):
+    def forward(x):
+        out = np.tanh(x) + eps
+        return out, out
+
+    return forward
+
+
+@pytest.mark.parametrize(("eps", "verdict"), [(1e-9, "ok"), (1e-3, "wrong")])
+def test_a_guard_added_to_the_result_is_a_reason_and_its_size_decides(eps, verdict):
+    found = check(tanh_with_a_shifted_result(eps), lambda dout, out: dout * (1 - out**2), (X,))["x"]
+    assert found.verdict == verdict
+    assert found.reason.kind == "guard" and "eps" in found.reason.words
+
+
 def test_a_guard_in_another_place_is_wrong():
     assert check(normalize, normalize_vjp, (X,)).ok
     assert check(normalize, normalize_vjp_outside, (X,))["x"].kind == "guard"

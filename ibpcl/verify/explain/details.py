@@ -329,7 +329,9 @@ def _around(code, place):
 
 
 def _is_added(code, place):
-    """Return whether a number is added inside a log, a root or a divisor, or to a diagonal."""
+    """Return whether a number is added inside a log, a root or a divisor, to a diagonal or to the
+    result.
+    """
     parent = place.parent
     if not isinstance(parent, ast.BinOp):
         return False
@@ -348,12 +350,21 @@ def _is_added(code, place):
         return True
     targets = getattr(statement, "targets", ())
     names = {name_of(part) for target in targets for part in ast.walk(target)} - {""}
-    return any(
+    tree = code.trees[place.function]
+    return not names.isdisjoint(_returned(tree)) or any(
         _is_sharp(outer, inner)
-        for outer in ast.walk(code.trees[place.function])
+        for outer in ast.walk(tree)
         for inner in ast.iter_child_nodes(outer)
         if names & set(map(name_of, ast.walk(inner)))
     )
+
+
+def _returned(tree):
+    """Yield the names that a function returns, alone or in a tuple."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Return):
+            parts = node.value.elts if isinstance(node.value, ast.Tuple) else [node.value]
+            yield from map(name_of, parts)
 
 
 def _is_sharp(node, child):

@@ -40,7 +40,13 @@ from ibpcl.verify.explain.rewrites import (
     find_edits,
     repaired,
 )
-from ibpcl.verify.explain.whole import digits_of, few_entries, late_factor, whole_gradient
+from ibpcl.verify.explain.whole import (
+    before_activation,
+    digits_of,
+    few_entries,
+    late_factor,
+    whole_gradient,
+)
 from ibpcl.verify.reports.kinds import Finding
 from ibpcl.verify.reports.words import constant_name
 
@@ -177,6 +183,7 @@ class Search:
             suspects = Suspects(self.bench, self.code, self.recordings[0])
             edits = edits_of(self.code, self.recordings[0], suspects)
         self._edit([edit for edit in edits if edit.rank < LATE])
+        self._each(lambda j: before_activation(self.evidence, j))
         if not self._open():
             return
         # a path of the forward, then a mistyped number or a few right digits

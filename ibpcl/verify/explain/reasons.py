@@ -371,7 +371,7 @@ def _reason_of(guards):
     names = _named(guards)
     sides = {guard.side for guard in guards}
     if sides == {1}:
-        words = f"without the guard {names}, which the forward does not have, the gradient is right"
+        words = f"where the gradient is computed without the guard {names}, it is right"
     elif sides == {0}:
         words = f"the gradient leaves out the guard {names}"
     else:

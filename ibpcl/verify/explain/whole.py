@@ -257,6 +257,58 @@ def late_factor(evidence, j):
     return None
 
 
+def before_activation(evidence, j):
+    """Return the mistake of a gradient for what comes before an activation.
+
+    A loss takes probabilities ``p``, and its gradient is ``g``.  Where a softmax made ``p``, the
+    gradient for the logits is ``p * (g - sum(p * g))``; for a sigmoid it is ``p * (1 - p) * g``.
+    The usual ``p - y`` is such a gradient of the cross-entropy.
+
+    Parameters
+    ----------
+    evidence : Evidence
+        Measurements on the pair.
+    j : int
+        Position of the input.
+
+    Returns
+    -------
+    Finding or None
+        None if the input is not between 0 and 1, or if the gradient is not a multiple of these.
+    """
+    trials = range(len(evidence.trials))
+    p = [np.asarray(evidence.problems[point].point[j]) for point, _ in evidence.trials]
+    right = [evidence.expected(j, trial)[0] for trial in trials]
+    if not all(np.all((x > 0) & (x < 1)) for x in p) or np.any(np.isnan(right)):
+        return None
+    softmaxes = [
+        (
+            f"softmax over axis {axis}",
+            lambda x, g, axis=axis: x * (g - np.sum(x * g, axis, keepdims=True)),
+        )
+        for axis in reversed(range(p[0].ndim))
+        if p[0].shape[axis] > 1
+    ]
+    for name, pulled in [*softmaxes, ("sigmoid", lambda x, g: x * (1 - x) * g)]:
+        logits = [pulled(x, g) for x, g in zip(p, right, strict=True)]
+        got = evidence.got(j, 0)
+        square = float(np.sum(logits[0] ** 2))
+        factor = float(np.sum(got * logits[0])) / square if square > 0 else 0.0
+        if factor == 0 or not all(
+            np.allclose(evidence.got(j, trial), factor * logits[trial], rtol=1e-6, atol=0.0)
+            for trial in trials
+        ):
+            continue
+        words = (
+            f"this is the gradient for the logits: it goes back through a {name}, which the "
+            "forward does not have"
+        )
+        if abs(factor - 1) > 1e-6:
+            words += f"; and it is off by the factor {factor:.4g}{constant_name(factor)}"
+        return Finding("missing_term", words)
+    return None
+
+
 def axis_sets(ndim):
     """Yield every non-empty set of axes, small sets first.
 
