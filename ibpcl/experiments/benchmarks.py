@@ -82,6 +82,18 @@ class Benchmark(NamedTuple):
     family: str = "task"
 
 
+def _and_parts(whole, tasks):
+    """Return a benchmark, and those that learn only its first 1, 2, ... tasks."""
+    parts = (
+        whole._replace(
+            name=f"{whole.name}-{n}",
+            run={**whole.run, "experiment": f"{whole.experiment}-{n}", "tasks": n},
+        )
+        for n in range(1, tasks)
+    )
+    return (whole, *parts)
+
+
 BENCHMARKS = {
     benchmark.name: benchmark
     for benchmark in (
@@ -141,22 +153,33 @@ BENCHMARKS = {
             "vae",
         ),
         # The other tasks of the stream are kept for a linear classifier on the representation.
-        Benchmark(
-            "probe-mnist",
-            "Split MNIST",
-            "split-mnist",
-            {"experiment": "split-mnist-3", "tasks": 3},
-            12000,
-            "probe",
+        *_and_parts(
+            Benchmark(
+                "probe-mnist",
+                "Split MNIST",
+                "split-mnist",
+                {"experiment": "split-mnist-3", "tasks": 3},
+                12000,
+                "probe",
+            ),
+            3,
         ),
-        Benchmark("probe-permuted-mnist", "Permuted MNIST", "permuted-mnist", {}, 60000, "probe"),
-        Benchmark(
-            "probe-glyphs",
-            "glyphs",
-            "split-glyphs",
-            {"experiment": "split-glyphs-3", "tasks": 3},
-            2000,
-            "probe",
+        *_and_parts(
+            Benchmark(
+                "probe-permuted-mnist", "Permuted MNIST", "permuted-mnist", {}, 60000, "probe"
+            ),
+            5,
+        ),
+        *_and_parts(
+            Benchmark(
+                "probe-glyphs",
+                "glyphs",
+                "split-glyphs",
+                {"experiment": "split-glyphs-3", "tasks": 3},
+                2000,
+                "probe",
+            ),
+            3,
         ),
         Benchmark("domain-glyphs", "Glyph pairs", "domain-glyphs", {}, 2000, "domain"),
         Benchmark(

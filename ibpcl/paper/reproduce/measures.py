@@ -25,6 +25,8 @@ from ibpcl.noise import Key, generator
 
 # The number of unseen tasks on which forward transfer is measured.
 FURTHER = 3
+# Tasks that are learned before the first further one, also where a run learns fewer.
+KEPT = {"split": 3, "permuted": 5}
 # Results of probe_accuracy, and of _pixels, which all methods share.
 _PROBED = {}
 _PIXELS = {}
@@ -260,7 +262,8 @@ def probe_accuracy(m, examples):
 
     The classifier is trained on the representation (:mod:`ibpcl.evaluation.linear_probe`) of at
     most ``examples`` training images of a task that the learner has not seen. Mean over up to
-    :data:`FURTHER` such tasks.
+    :data:`FURTHER` such tasks, which are the same after any number of tasks up to
+    :data:`KEPT`.
 
     Parameters
     ----------
@@ -290,10 +293,11 @@ def probe_accuracy(m, examples):
 
 def _probe_accuracy(m, examples):
     config = m.cell.config
-    stream = _with_further_tasks(config)
+    first, last = _further(config)
     settings = untrained(config.settings)
-    if len(stream) == config.tasks or settings == config.settings:
+    if first == last or settings == config.settings:
         return (math.nan,) * 4
+    stream = make_stream(replace(config, tasks=last))
     if hasattr(settings, "trials"):
         settings = replace(settings, trials=1)
     idle = method(config.method).learner(settings, config.seed, config.backend)
@@ -314,18 +318,18 @@ def _probe_accuracy(m, examples):
             *(_probed(stream[t], t, examples, features) for features in networks),
             _pixels(config, t, examples),
         )
-        for t in range(config.tasks, len(stream))
+        for t in range(first, last)
     ]
     return tuple(100 * float(value) for value in np.mean(accuracies, axis=0))
 
 
-def _with_further_tasks(config):
-    """Return the stream of a run with up to FURTHER tasks more, or the same if it has no more."""
-    further = FURTHER
-    if config.stream != "permuted":
-        further = min(further, len(CONSECUTIVE_PAIRS) - config.tasks)
-        further = further if config.stream in SPLIT else 0
-    return make_stream(replace(config, tasks=config.tasks + max(0, further)))
+def _further(config):
+    """Return the range of the tasks after those of a run on which a classifier is trained."""
+    if config.stream == "permuted":
+        first = max(config.tasks, KEPT["permuted"])
+        return first, first + FURTHER
+    last = len(CONSECUTIVE_PAIRS) if config.stream in SPLIT else config.tasks
+    return min(last, max(config.tasks, KEPT["split"])), last
 
 
 def _probed(task, t, examples, features):
@@ -343,10 +347,10 @@ def _probed(task, t, examples, features):
 
 def _pixels(config, t, examples):
     """Return the test accuracy of a linear classifier on the inputs of a task."""
-    key = (config.dataset, config.stream, config.tasks, config.data_seed, config.validation)
+    key = (config.dataset, config.stream, config.data_seed, config.validation)
     limits = (config.train_limit, config.test_limit, config.data_dir)
     if (*key, *limits, t, examples) not in _PIXELS:
-        task = _with_further_tasks(config)[t]
+        task = make_stream(replace(config, tasks=t + 1))[t]
         _PIXELS[*key, *limits, t, examples] = _probed(task, t, examples, lambda x: x)
     return _PIXELS[*key, *limits, t, examples]
 

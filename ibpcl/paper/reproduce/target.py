@@ -35,6 +35,7 @@ KINDS = {
     "accuracy": accuracy.final,
     "metrics": accuracy.other_metrics,
     "linear-probe": probe.linear_probe,
+    "probe-over-tasks": probe.probe_over_tasks,
     "curves": accuracy.curves,
     "forgetting": accuracy.forgetting,
     "domain": accuracy.domain,
