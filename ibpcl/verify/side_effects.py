@@ -197,7 +197,8 @@ class Uses:
         runs = [self._called(problem, *call)]
         after = _arrays(call[2])
         changed = [name for name, a in before.items() if not same_bits(a, after.get(name))]
-        is_noted = any(item.kind == "changes_cache" for item in self.habits)
+        noted = {item.kind for item in (*self.habits, *self.mistakes)}
+        is_noted = "changes_cache" in noted
         try:
             runs += [self._called(problem, *call) for _ in range(2)]
         except Exception as error:  # code under check may raise anything
@@ -208,15 +209,18 @@ class Uses:
             self.habit("changes_cache", words, problem.wrt)
             return
         differing = self._differing(*runs[:2])
-        if differing and self._grow(runs, differing):
+        grows = differing and self._grow(runs, differing)
+        # a cache that loses the same amount in each call grows, too, but from the right gradient
+        if grows and ("accumulates" in noted or not changed or self._doubles(runs, differing)):
             words = (
                 "the gradient accumulates in the cache: a second backward pass doubles it, unless "
                 "a new forward pass comes first or it is set to zero"
             )
             self.habit("accumulates", words, differing)
         elif differing and changed and not is_noted:
+            arrays = ", ".join(name.rpartition(".")[2] for name in changed[:4])
             words = (
-                f"the gradient function overwrites its cache in place ({', '.join(changed[:4])}), "
+                f"the gradient function overwrites its cache in place ({arrays}), "
                 "so a second call with the same cache goes wrong"
             )
             self.habit("changes_cache", words, problem.wrt)
@@ -277,6 +281,15 @@ class Uses:
             )
             for first, second, third in series
             if np.shape(first) == np.shape(second) == np.shape(third)
+        )
+
+    def _doubles(self, runs, inputs):
+        """Return whether the second run gives twice the gradients of the first."""
+        places = [self.problem.wrt.index(j) for j in inputs]
+        return all(
+            np.allclose(runs[1][place], 2 * np.asarray(runs[0][place], float), rtol=1e-7, atol=0)
+            for place in places
+            if np.shape(runs[0][place]) == np.shape(runs[1][place])
         )
 
 

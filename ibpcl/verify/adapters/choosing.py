@@ -109,9 +109,10 @@ def with_guesses(target, given, missing, wrt):
 
 
 def _running(target, given, unknown, wrt):
-    """Return the guesses for which the forward runs, and why the first other one does not."""
+    """Return the guesses for which the forward runs, and why another one is refused."""
     found = []
-    first = None
+    unread = []  # the forward runs, and returns something of no form
+    failed = []
     waiting = deque()
     is_told = False
     for inputs in _interleaved(unknown.guesses(), waiting):
@@ -127,12 +128,12 @@ def _running(target, given, unknown, wrt):
             if _is_final(cause):
                 raise reason from error
             waiting += guesses.as_indices(inputs, str(error))
-            first = first or reason
+            (failed if cause else unread).append(reason)
             continue
         if guess is None:
             waiting += guesses.positive(inputs)
             where = guesses.described(inputs)
-            first = first or FormError(f"{target.name} is not finite for {where}")
+            failed.append(FormError(f"{target.name} is not finite for {where}"))
             continue
         found.append(guess)
         if guess.returned and not is_told:  # once, as a result may grow with its input
@@ -142,7 +143,7 @@ def _running(target, given, unknown, wrt):
         is_known = unknown.documented.issuperset(unknown.names)
         if guess.cost == (0, 0) or is_known or len(found) >= OPENED:
             break
-    return found, first
+    return found, next(iter(unread + failed), None)
 
 
 def _interleaved(combinations, waiting):
@@ -172,7 +173,9 @@ def _guess(target, given, inputs, documented, wrt):
     misfits += len(pair.unjudged)
     judged = {name.partition("[")[0] for name in pair.wrt}
     hides = _hidden(inputs, parts, documented, judged) + 2 * _has_no_meaning(pair)
-    is_strange = returns and 1 < misfits >= len(pair.wrt)
+    # a function that returns its loss with gradients returns a number, or gradients that fit
+    is_no_loss = target.gradient is None and target.kind is None and pair.mode == "elementwise"
+    is_strange = returns and (misfits > 0 if is_no_loss else 1 < misfits >= len(pair.wrt))
     return Guess(inputs, pair, hides, misfits, is_strange, other)
 
 

@@ -1,4 +1,4 @@
-"""Construction of an object from a class, with given arguments or at most three guessed numbers."""
+"""Construction of an object from a class, with given arguments, or at most three guessed sizes."""
 
 import inspect
 import itertools
@@ -15,7 +15,7 @@ from ibpcl.verify.adapters.refusals import FormError, raised
 from ibpcl.verify.adapters.signatures import method_parameters, parameters_of
 from ibpcl.verify.adapters.static import is_function
 
-MOST = 3  # guessed arguments; more are asked for
+MOST = 3  # guessed sizes; more are asked for
 # Arguments that are arrays of a layer, as `plain`.
 ARRAYS = re.compile(r"w[a-z]{0,2}\d?|weights?\d?|b[a-z]{0,2}\d?|bias(es)?|g|gamma|beta|gain|theta")
 UNITS = 5  # outputs of a guessed layer
@@ -30,7 +30,7 @@ FRACTION = 0.5  # for a rate of dropout, a slope, a momentum
 def constructed(kind, inputs):
     """Return an object of a class and the inputs of its forward method.
 
-    At most three numbers are guessed: sizes that fit the input, and fractions.
+    At most three sizes that fit the input are guessed, and numbers with usual names.
 
     Parameters
     ----------
@@ -66,7 +66,7 @@ def constructed(kind, inputs):
         return made(kind, given), inputs
     shape = np.shape(first_array(inputs))
     options = [values_for(kind, name, shape) for name in missing]
-    if len(missing) > MOST or not all(options):
+    if sum(len(option) > 1 for option in options) > MOST or not all(options):
         raise FormError(
             f"the constructor of {kind.__name__} takes {', '.join(missing)}, which the "
             "checker does not guess",
@@ -79,11 +79,16 @@ def constructed(kind, inputs):
     for values in itertools.product(*options):
         arguments = {**given, **dict(zip(missing, values, strict=True))}
         try:
-            holder = made(kind, arguments)
-            _run(holder, inputs, _called(kind, arguments))
+            seen = _seen(kind, arguments, inputs)
+            # a penalty that this forward lacks cannot be judged with it
+            for name in filter(words.is_penalty, missing):
+                without = {**arguments, name: 0.0}
+                if _are_same(seen, _seen(kind, without, inputs)):
+                    arguments = without
         except FormError as error:  # other sizes may fit
             refused = refused or error
             continue
+        holder = made(kind, arguments)
         holders.append(holder)
         if _ones(holder) <= usual:
             break
@@ -172,20 +177,36 @@ def values_for(kind, name, shape):
     return []
 
 
-def _run(holder, inputs, called):
-    """Call the forward method of a copy of an object, which was made with guessed arguments."""
-    methods = methods_of(type(holder))
+def _seen(kind, arguments, inputs):
+    """Return the arrays that the forward of a new object returns and keeps.
+
+    Raises
+    ------
+    FormError
+        If the object cannot be made, or its forward raises.
+    """
+    holder = made(kind, arguments)
+    methods = methods_of(kind)
     if methods is None or inputs is None:
-        return
+        return {}
     given = inputs if isinstance(inputs, (tuple, list)) else (inputs,)
     named = inputs if isinstance(inputs, dict) else {}
-    forward = getattr(leaves.duplicate(holder), methods.forward)
+    copy = leaves.duplicate(holder)
     try:
         with np.errstate(all="ignore"):
-            forward(*(() if named else given), **named)
+            out = getattr(copy, methods.forward)(*(() if named else given), **named)
     except (Exception, SystemExit) as error:  # code under check may raise anything
-        title = f"{called}.{methods.forward}"
-        raise FormError(raised(error, title), to_make(type(holder), ["..."])) from error
+        title = f"{_called(kind, arguments)}.{methods.forward}"
+        raise FormError(raised(error, title), to_make(kind, ["..."])) from error
+    kept = {path: one for path, one in leaves.arrays_in(copy).items() if np.ndim(one)}
+    return {**kept, **{("out", *path): one for path, one in leaves.arrays_in([out]).items()}}
+
+
+def _are_same(first, second):
+    """Return whether two dicts of arrays are equal."""
+    return first.keys() == second.keys() and all(
+        np.array_equal(value, second[key], equal_nan=True) for key, value in first.items()
+    )
 
 
 def forward_names(kind):

@@ -76,6 +76,36 @@ def documented_shapes(sources, names):
     return shapes
 
 
+def documented_integers(sources, names):
+    """Return the arguments that are a single integer according to a docstring.
+
+    Parameters
+    ----------
+    sources : sequence of function or type
+        As for :func:`documented_shapes`.
+    names : sequence of str
+        Names of the arguments.
+
+    Returns
+    -------
+    list of str
+        The names that are followed by the word "integer" or "int".
+
+    Examples
+    --------
+    >>> def loss(scores, k, sizes):
+    ...     '''scores: (N,) array; k: integer, the class; sizes: integers'''
+    >>> documented_integers([loss], ["scores", "k", "sizes"])
+    ['k']
+    """
+    text = "\n".join(inspect.getdoc(source) or "" for source in sources)
+    return [
+        name
+        for name in names
+        if re.search(rf"\b{re.escape(name)}\s*(?:--?|:|\()\s*(?:an? )?(?:integer|int)\b", text)
+    ]
+
+
 def _global_sizes(function):
     """Return the whole numbers among the global variables of a function, such as a hidden size."""
     return {

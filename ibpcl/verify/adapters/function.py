@@ -36,9 +36,9 @@ class Cache(NamedTuple):
     Attributes
     ----------
     inputs : dict of str to object
-        The arguments by name.
+        The arguments that the gradient function takes, by name.
     out : ndarray, float or tuple
-        The output.
+        The output; None if the gradient function does not take it.
     extras : tuple
         Everything else that the forward returned.
     """
@@ -139,7 +139,8 @@ def _routine(f, g, arguments, outputs, way):
     def evaluate(source, values, held):
         made = arguments.rebuilt(values)
         out, extras = split(arguments.passed_to(source, made), outputs)
-        return out, Cache(made, out, extras)
+        taken = {name: value for name, value in made.items() if (name,) in way.call.roles}
+        return out, Cache(taken, out if "out" in way.call.roles else None, extras)
 
     def pull(source, dout, cache):
         positional, named = way.call.arguments(dout, cache.out, cache.extras, cache.inputs)

@@ -9,7 +9,7 @@ import numpy as np
 
 from ibpcl.verify.adapters import construction, layouts, leaves, loss
 from ibpcl.verify.adapters import vocabulary as words
-from ibpcl.verify.adapters.documented import documented_shapes
+from ibpcl.verify.adapters.documented import documented_integers, documented_shapes
 from ibpcl.verify.adapters.methods import methods_of
 from ibpcl.verify.adapters.signatures import required_keywords
 
@@ -37,6 +37,8 @@ class Unknown(NamedTuple):
         Parameters that are probabilities.
     given : list of ndarray
         Other arrays, whose sizes may fit.
+    integers : dict of str to int
+        Further parameters, which are an integer by their docstring.
     """
 
     names: list
@@ -44,6 +46,7 @@ class Unknown(NamedTuple):
     shapes: dict
     probabilities: set
     given: list
+    integers: dict
 
     @property
     def documented(self):
@@ -61,7 +64,7 @@ class Unknown(NamedTuple):
         of_layouts = layouts.fitting(self.names, self.context, self.shapes, self.probabilities)
         every = itertools.chain(self._beside_given(), of_layouts)
         for guess in itertools.islice(every, MOST):
-            yield labelled(guess, self.context)
+            yield {**labelled(guess, self.context), **self.integers}
 
     def _beside_given(self):
         """Yield guesses with the sizes of given or documented inputs, for one unknown array."""
@@ -112,6 +115,8 @@ def unknown(target, given=()):
     if of_loss and COEFFICIENTS.intersection(map(words.plain, every)):
         context.append("regression")
     names = [name for name in every if name not in given]
+    integers = dict.fromkeys(documented_integers(sources, names), 1)
+    names = [name for name in names if name not in integers]
     shapes = documented_shapes(sources, names)
     arrays = [*_held(target).values(), *dict(given).values()]
     return Unknown(
@@ -120,6 +125,7 @@ def unknown(target, given=()):
         shapes,
         {name for name in names if _is_probability(name, of_loss)},
         [value for value in arrays if isinstance(value, np.ndarray)],
+        integers,
     )
 
 

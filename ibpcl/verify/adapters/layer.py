@@ -513,6 +513,13 @@ class Layer:
         )
 
     def _notes(self, routine, found, mode, ignores):
+        idle = [
+            name
+            for name, value in leaves.children(self.holder)
+            if words.is_penalty(str(name)) and isinstance(value, float) and value == 0
+        ]
+        if idle:
+            yield f"checked with {' = '.join(idle)} = 0, so without the gradient of a penalty"
         if ignores:
             yield (
                 f"{routine.title} ignores dout: it is the gradient of the loss itself, so it is "

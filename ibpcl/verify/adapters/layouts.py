@@ -28,7 +28,7 @@ VALUES = {
 }
 # Numbers with usual names, as `plain`.
 NUMBERS = {
-    **dict.fromkeys(("reg", "lam", "lambd", "lambda", "lmbda", "lamda", "l2", "lbd"), 0.1),
+    **dict.fromkeys(("reg", "lam", "lambd", "lambda", "lmbda", "lamda", "l1", "l2", "lbd"), 0.1),
     **dict.fromkeys(("reglambda", "regparam", "weightdecay", "regularization"), 0.1),
     **dict.fromkeys(("eps", "epsilon"), 1e-5),
     **dict.fromkeys(("lr", "learningrate", "slope", "negativeslope"), 0.1),
@@ -69,6 +69,7 @@ B = r"(b|bias(es)?|intercept)[01]?|c"
 Y = r"y|t|ys|labels?|targets?|ytrue|yonehot|onehot|classes|truth|expected|actual|gt"
 P = r"x|p|a|z|al|logits?|scores?|inputs?|ypred|yhat|pred\w*|probs?|outputs?|out|yp|h"
 INDICES = r".*(ids|index|indices|idx|tokens)"
+WORDS = rf"{X}|{INDICES}|words?|sentences?"
 OTHERS = r".*"
 
 MOST = 20  # parameters for which inputs are guessed
@@ -136,7 +137,7 @@ LAYOUTS = (
     _layout((P, (4,)), (Y, 1)),  # one example and its class
     _layout((r"q|query|queries", (3, 4)), (r"k|keys?", (5, 4)), (r"v|values?", (5, 2))),
     # One or two inputs of which nothing is known.
-    _layout((W, (4, 5)), (OTHERS, [CLASSES, GRID]), words=INDEX, only=True),
+    _layout((W, (4, 5)), (WORDS, [CLASSES, GRID]), words=INDEX, only=True),
     *(_layout((OTHERS, shape), words=IMAGE, only=True) for shape in ((2, 3, 4, 4), (2, 4, 4, 3))),
     *(
         _layout(
@@ -147,7 +148,7 @@ LAYOUTS = (
         )
         for shape in ((3, 4), (4,), (3,), (4, 1), (1, 4), (), (4, 4), (2, 3, 4, 4), (3, 5, 4))
     ),
-    _layout((INDICES, CLASSES), (OTHERS, (3, 4))),
+    _layout((INDICES, CLASSES), (OTHERS, (5, 4))),
 )
 
 

@@ -176,11 +176,18 @@ def gradients_in(parameters, after, before):
         The path by the name of the parameter.  A path that fits two parameters is left out.
     """
     best = {item.name: _gradient_path(item, after, before) for item in parameters}
+    # of another size is only what is no other parameter's gradient
+    left = {path: value for path, value in after.items() if path not in best.values()}
+    best |= {
+        item.name: _gradient_path(item, left, before, any_size=True)
+        for item in parameters
+        if best[item.name] is None
+    }
     paths = list(best.values())
     return {name: path for name, path in best.items() if path and paths.count(path) == 1}
 
 
-def _gradient_path(parameter, after, before):
+def _gradient_path(parameter, after, before, any_size=False):
     """Return the path that most likely holds the gradient of a parameter, or None."""
     ranked = []
     for path, value in after.items():
@@ -190,7 +197,8 @@ def _gradient_path(parameter, after, before):
         if not ranks:
             continue
         changed = path not in before or before[path] is not value or not np.any(value)
-        if np.size(value) != np.size(parameter.value) and (min(ranks) or not changed):
+        is_telling = changed and (any_size or not min(ranks))
+        if np.size(value) != np.size(parameter.value) and not is_telling:
             continue  # another size is a mistake only under the very name of the gradient
         other_shape = np.shape(value) != np.shape(parameter.value)
         ranked.append((not changed, other_shape, min(ranks), len(path), path))

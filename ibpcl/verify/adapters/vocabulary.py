@@ -179,14 +179,10 @@ PREDICTIONS = {
     "al",
 }
 NOISE = frozenset({"eps", "epsilon", "noise", "mask", "masks", "rng", "seed", "u"})
+# Strengths of a penalty.
+PENALTIES = {"reg", "lam", "lambd", "lambda", "lmbda", "l1", "l2", "weightdecay"}
 SETTINGS = {
-    "reg",
-    "lam",
-    "lambd",
-    "lambda",
-    "lmbda",
-    "l2",
-    "weightdecay",
+    *PENALTIES,
     "stride",
     "pad",
     "padding",
@@ -793,6 +789,27 @@ def is_setting(name):
     (True, False, True)
     """
     return is_fraction(name) or plain(name) in SETTINGS
+
+
+def is_penalty(name):
+    """Return whether an argument's name is usual for the strength of a penalty.
+
+    Parameters
+    ----------
+    name : str
+        The name.
+
+    Returns
+    -------
+    bool
+        True for names such as ``l2`` and ``weight_decay``.
+
+    Examples
+    --------
+    >>> is_penalty("weight_decay"), is_penalty("momentum")
+    (True, False)
+    """
+    return plain(name) in PENALTIES
 
 
 def is_vector(name):

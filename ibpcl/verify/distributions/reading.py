@@ -275,7 +275,11 @@ def _inputs_in(module):
         return {}
     if not isinstance(given, dict):
         return {}
-    return {name: value for name, value in given.items() if np.ndim(value) == 0}
+    return {
+        name: value
+        for name, value in given.items()
+        if np.isscalar(value) or (isinstance(value, np.ndarray) and not value.ndim)
+    }
 
 
 def _settled(group):

@@ -628,23 +628,26 @@ def _is_forward_without_a_name(target, error, cause):
 
 
 def _is_forward_of_an_object(target, error, request):
-    """Return whether the forward of a class raises for inputs that nobody has given."""
-    return (
-        target.gradient is None
-        and not inspect.isroutine(target.forward)
-        and isinstance(error, FormError)
-        and not error.in_gradient
-        and not request.shapes
-        and not target.parameters.required
-    )
+    """Return whether the forward of a class raises without inputs, or lacks an attribute."""
+    if target.gradient is not None or inspect.isroutine(target.forward):
+        return False
+    if not isinstance(error, FormError) or error.in_gradient:
+        return False
+    cause = error.__cause__
+    lacks = isinstance(cause, AttributeError) and isinstance(cause.obj, _class_of(target))
+    return lacks or (not request.shapes and not target.parameters.required)
+
+
+def _class_of(target):
+    """Return the class of a target that is a class or an object."""
+    return target.forward if inspect.isclass(target.forward) else type(target.forward)
 
 
 def _object_to_make(target, reason):
     """Return why the forward of a class cannot be called, and what to write in the file."""
-    kind = target.forward if inspect.isclass(target.forward) else type(target.forward)
     return (
         f"{reason}; if others set attributes of the object before, make one in "
-        f"the file: layer = {kind.__name__}(...), layer.NAME = value"
+        f"the file: layer = {_class_of(target).__name__}(...), layer.NAME = value"
     )
 
 

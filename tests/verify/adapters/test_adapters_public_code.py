@@ -393,3 +393,133 @@ class Model:
         return 2 * X.T @ (X @ self.theta - Y) / Y.size
 """
     assert verdicts(tmp_path, source) == ["refused"]
+
+
+PENALIZED = """
+import numpy as np
+class Dense:
+    def __init__(self, n_inputs, n_neurons, l1, l2):
+        self.w = np.random.randn(n_inputs, n_neurons)
+        self.l1, self.l2 = l1, l2
+    def forward(self, x):
+        self.x = x
+        {forward}
+    def backward(self, dout):
+        self.dw = {dw}
+        if self.l1 > 0:
+            self.dw += self.l1 * np.sign(self.w)
+        if self.l2 > 0:
+            self.dw += 2 * self.l2 * self.w
+        return dout @ self.w.T
+"""
+
+
+@pytest.mark.parametrize(
+    ("forward", "dw", "verdict"),
+    [
+        ("return x @ self.w", "x.T @ dout", "ok"),
+        ("return x @ self.w", "dout.T @ x", "wrong"),
+        ("return x @ self.w", "2 * x.T @ dout", "wrong"),
+        # a forward that has the penalty is checked with it
+        ("return np.sum(x @ self.w) + self.l2 * np.sum(self.w**2)", "0 * self.w", "wrong"),
+    ],
+)
+def test_a_penalty_that_the_forward_lacks_is_left_out(forward, dw, verdict, tmp_path):
+    source = PENALIZED.format(forward=forward, dw=dw.replace("x", "self.x"))
+    assert verdicts(tmp_path, source) == [verdict]
+
+
+ACCUMULATED = """
+import numpy as np
+class Linear:
+    def __init__(self, n_in, n_out):
+        self.weights = np.random.randn(n_in, n_out)
+        self.bias = np.zeros(n_out)
+        self.gradients = {{}}
+    def forward(self, x):
+        self.x = x
+        return x @ self.weights + self.bias
+    def backward(self, dout):
+        self.gradients["dLdW"] = self.x.T @ dout
+        self.gradients["dLdb"] = dout.sum({axis})
+        return dout @ self.weights.T
+"""
+
+
+@pytest.mark.parametrize(("axis", "verdict"), [("0", "ok"), ("1", "wrong"), ("", "wrong")])
+def test_a_gradient_of_another_size_is_that_of_the_only_parameter_left(axis, verdict, tmp_path):
+    assert verdicts(tmp_path, ACCUMULATED.format(axis=axis)) == [verdict]
+
+
+RAGGED = """
+import numpy as np
+def f(params, x):
+    h = np.tanh(x @ params[0])
+    return h @ params[1], (params, x, h)
+def f_vjp(dout, cache):
+    params, x, h = cache
+    dh = dout @ params[1].T * (1 - h ** 2)
+    return [x.T @ dh, {right} * h.T @ dout], dh @ params[0].T
+def check_inputs():
+    draw = np.random.default_rng(1).normal
+    return dict(params=[draw(size=(4, 5)), draw(size=(5, 2))], x=draw(size=(3, 4)))
+"""
+
+
+@pytest.mark.parametrize(("right", "verdict"), [(1, "ok"), (2, "wrong")])
+def test_given_inputs_may_be_a_list_of_arrays_of_several_shapes(right, verdict, tmp_path):
+    assert verdicts(tmp_path, RAGGED.format(right=right)) == [verdict]
+
+
+SHARED = """
+import numpy as np
+class Dense:
+    def forward(self, x):
+        self.x = x
+        return x @ self.W
+    def backward(self, dout):
+        self.dW = {right} * self.x.T @ dout
+        return dout @ self.W.T
+layer = Dense()
+def f(x, W):
+    layer.W = W
+    return layer.forward(x), {cache}
+def f_vjp(dout, cache):
+    return layer.backward(dout), layer.dW
+def check_inputs():
+    draw = np.random.default_rng(1).normal
+    return dict(x=draw(size=(3, 4)), W=draw(size=(4, 5)))
+"""
+
+
+@pytest.mark.parametrize(
+    ("right", "cache", "verdict"), [(1, "None", "ok"), (2, "None", "wrong"), (1, "(x, W)", "wrong")]
+)
+def test_one_object_for_all_calls_is_judged_one_backward_per_forward(
+    right, cache, verdict, tmp_path
+):
+    # the class alone lacks what `f` sets; a cache with arrays must be used
+    source = SHARED.format(right=right, cache=cache)
+    assert verdicts(tmp_path, source) == ["refused", verdict]
+
+
+def test_a_loss_that_is_no_number_at_a_guess_is_not_judged(tmp_path):
+    source = '''
+import numpy as np
+def word_loss_and_gradient(center, k, vectors):
+    """k: integer, the word"""
+    z = center @ vectors.T
+    p = np.exp(z) / np.sum(np.exp(z))
+    d = p.copy()
+    d[k] -= 1
+    loss = -np.log(p)[k]
+    return loss, d @ vectors, d[:, np.newaxis] @ center[np.newaxis, :]
+'''
+    assert verdicts(tmp_path, source) == ["refused"]
+    inputs = '''
+def check_inputs():
+    draw = np.random.default_rng(1).normal
+    return dict(center=draw(size=4), k=1, vectors=draw(size=(5, 4)))
+'''
+    assert verdicts(tmp_path, source + inputs) == ["ok"]
+    assert verdicts(tmp_path, source.replace("-= 1", "-= 2") + inputs) == ["wrong"]
