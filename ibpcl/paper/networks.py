@@ -23,7 +23,7 @@ from ibpcl.models.network import Network, classifier
 from ibpcl.models.parameters import Layout, collect
 from ibpcl.models.units import Units
 from ibpcl.noise import Key
-from ibpcl.verify import check
+from ibpcl.verify import check_pair
 
 NUMPY = backend("numpy")
 ALPHA = np.array([4.0, 2.0])
@@ -143,8 +143,8 @@ def whole(f, f_vjp, vector, seed):
     report : ibpcl.verify.Report
         Verdict of the gradient check.
     """
-    report = check(f, f_vjp, {"vector": vector}, seed=seed, mode="directional")
-    return report if report.ok else check(f, f_vjp, {"vector": vector}, seed=seed, mode="full")
+    report = check_pair(f, f_vjp, {"vector": vector}, seed=seed, mode="directional")
+    return report if report.ok else check_pair(f, f_vjp, {"vector": vector}, seed=seed, mode="full")
 
 
 def check_elbo(seed=0, mask_kl="bernoulli", activation="relu", samples=2, fixed=False, **variant):
@@ -266,7 +266,7 @@ def check_squared_slopes(seed=0):
     def backward(dh, cache):
         return layer.forward_vjp((dh, {}), cache)[0]
 
-    return check(forward, backward, {"x": rng.normal(size=(4, 5))}, seed=seed)
+    return check_pair(forward, backward, {"x": rng.normal(size=(4, 5))}, seed=seed)
 
 
 def check_layer(kind, seed=0, mask=None, relaxed=False, **options):
@@ -316,7 +316,7 @@ def check_layer(kind, seed=0, mask=None, relaxed=False, **options):
         zeros = {name: np.zeros_like(view) for name, view in views.items()}
         return (dx, *(zeros | found["layer"]).values())
 
-    return check(f, f_vjp, {"x": rng.normal(size=(2, 4, 5)), **views}, seed=seed)
+    return check_pair(f, f_vjp, {"x": rng.normal(size=(2, 4, 5)), **views}, seed=seed)
 
 
 def check_stage(stage, seed=0, mask=None, relaxed=False):
@@ -365,7 +365,7 @@ def check_stage(stage, seed=0, mask=None, relaxed=False):
         collect(found, layout.layers(gradient))  # given masks have no part in it: zeros
         return (dx, gradient)[: len(inputs)]
 
-    return check(f, f_vjp, inputs, seed=seed)
+    return check_pair(f, f_vjp, inputs, seed=seed)
 
 
 def check_sticks(kind, prior, seed=0, **options):
@@ -422,7 +422,7 @@ def check_sticks_of(layer, prior, seed=0):
         found = layer.kl_sticks_vjp(dout, cache)
         return tuple(found[name] for name in inputs)
 
-    return check(f, f_vjp, inputs, seed=seed)
+    return check_pair(f, f_vjp, inputs, seed=seed)
 
 
 def check_likelihood(likelihood, seed=0):
@@ -457,7 +457,7 @@ def check_likelihood(likelihood, seed=0):
         doutputs, extra = likelihood.log_density_vjp(dlog_p, cache)
         return (doutputs, extra["noise"]["log_sigma"]) if extra else doutputs
 
-    return check(f, f_vjp, inputs, seed=seed)
+    return check_pair(f, f_vjp, inputs, seed=seed)
 
 
 def check_activation(seed=0):
@@ -474,7 +474,7 @@ def check_activation(seed=0):
         Verdict of the gradient check.
     """
     h = np.random.default_rng(seed).normal(size=(2, 4))
-    return check(lambda h: activate("softplus", h, NUMPY), activate_vjp, {"h": h}, seed=seed)
+    return check_pair(lambda h: activate("softplus", h, NUMPY), activate_vjp, {"h": h}, seed=seed)
 
 
 def check_plain_network(seed=0):
@@ -517,7 +517,7 @@ def check_gates(seed=0):
         Verdict of the gradient check.
     """
     e = np.random.default_rng(seed).normal(size=5)
-    return check(lambda e: gates(e, 1.7), gates_vjp, {"e": e}, seed=seed)
+    return check_pair(lambda e: gates(e, 1.7), gates_vjp, {"e": e}, seed=seed)
 
 
 def check_absolute(seed=0):
@@ -536,7 +536,7 @@ def check_absolute(seed=0):
     rng = np.random.default_rng(seed)
     strength = rng.random(5)
     weights = rng.normal(size=5)
-    return check(
+    return check_pair(
         lambda weights: absolute(weights, strength), absolute_vjp, {"weights": weights}, seed=seed
     )
 
@@ -562,7 +562,7 @@ def check_tiny(f, f_vjp, seed=0):
     network = tiny.TinyNetwork(inputs=2, hidden=3)
     x = rng.normal(size=(5, 2))
     y = rng.integers(0, 2, 5)
-    return check(
+    return check_pair(
         lambda w: f(network, w, x, y),
         f_vjp,
         {"w": rng.normal(size=(2, network.size))},
@@ -669,7 +669,7 @@ def check_linear_probe(seed=0):
     rng = np.random.default_rng(seed)
     x = rng.normal(size=(7, 4))
     labels = rng.integers(0, 3, 7)
-    return check(
+    return check_pair(
         lambda weights, bias: linear_probe.objective(weights, bias, x, labels, 0.3),
         linear_probe.objective_vjp,
         {"weights": rng.normal(size=(4, 3)), "bias": rng.normal(size=3)},

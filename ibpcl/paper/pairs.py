@@ -15,10 +15,9 @@ from typing import NamedTuple
 import numpy as np
 
 import ibpcl
-from ibpcl import kernels, primitives
+from ibpcl import kernels, primitives, verify
 from ibpcl.inference.backend import backend, why_not
 from ibpcl.primitives import convolution
-from ibpcl.verify import check
 
 # A parameter as numpydoc writes it: "mu, log_sigma : ndarray, shape (D, K)", "tau : float", "kind :
 # {"a", "b"}".
@@ -387,7 +386,7 @@ def _positions(sizes, pair):
 
 
 def check_pair(pair, seed=0, sizes=None):
-    """Check one pair and return the report of :func:`ibpcl.verify.check`.
+    """Check one pair and return the report of :func:`ibpcl.verify.check_pair`.
 
     Parameters
     ----------
@@ -408,7 +407,7 @@ def check_pair(pair, seed=0, sizes=None):
     def f(*values):
         return pair.f(*values, **pair.choices)
 
-    return check(
+    return verify.check_pair(
         f, pair.f_vjp, inputs, [name for name in inputs if name not in CONSTANT], seed=seed
     )
 

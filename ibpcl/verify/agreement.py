@@ -114,8 +114,10 @@ def compared(problem, inputs, terms):
     Agreement
         References, verdicts and notes.
     """
-    gradients = [problem.gradients(row) for row in terms.w[:2]]
     result = Agreement(problem, {}, {}, [])
+    if not inputs:
+        return result
+    gradients = [problem.gradients(row) for row in terms.w[:2]]
     steps = None
     for j in inputs:
         claim = Claim(problem, j, [row[problem.wrt.index(j)] for row in gradients], terms)

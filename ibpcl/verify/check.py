@@ -301,7 +301,7 @@ def _steps(prepared):
     known = Known(problem, *conclude(prepared, here, near), notes)
     yield known
     if not known.mistakes:
-        known = known._replace(verdicts=confirm(prepared.free, known.verdicts, prepared.terms))
+        known = known._replace(verdicts=confirm(prepared, known.verdicts))
         yield known
     curves = _curves(problem, known.verdicts, prepared.terms.w[0], prepared.terms.rng)
     verdicts = dict(known.verdicts)

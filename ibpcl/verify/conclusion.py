@@ -138,30 +138,30 @@ def _blamed(verdict, finding):
     return replace(verdict, kind=finding.kind, words=words, hint=finding.hint)
 
 
-def confirm(problem, verdicts, terms):
+def confirm(prepared, verdicts):
     """Test the contract of a vector-Jacobian product, and right gradients at made kinks.
+
+    Both are tested without limits of the gradient.
 
     Parameters
     ----------
-    problem : Problem
-        The pair without limits of its gradient.
+    prepared : ibpcl.verify.prepare.Prepared
+        The pair.
     verdicts : dict of int to InputVerdict
         The verdicts so far.
-    terms : ibpcl.verify.agreement.Terms
-        The terms of the comparison.
 
     Returns
     -------
     dict of int to InputVerdict
         The verdicts after these tests.
     """
-    return _at_made_kinks(problem, _by_contract(problem, verdicts, terms.w), terms)
+    return _at_made_kinks(prepared.free, _by_contract(prepared, verdicts), prepared.terms)
 
 
-def _by_contract(problem, verdicts, w):
+def _by_contract(prepared, verdicts):
     """Return verdicts with violations of the contract of a vector-Jacobian product first."""
     verdicts = dict(verdicts)
-    for item in breaches(problem, w[0]):
+    for item in breaches(prepared.free, prepared.terms.w[0], prepared.bent):
         for j in item.inputs:
             verdict = verdicts[j]
             words = f"{item.words}; {verdict.words}" if verdict.words else item.words

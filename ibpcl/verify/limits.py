@@ -17,7 +17,7 @@ HUGE = 2.0**50
 ROUNDING = 1e-13  # relative error of a product
 
 
-def without_limits(problem, w):
+def without_limits(problem, w, bent):
     """Return a pair without limits of its gradient, such as clipping.
 
     For a tiny ``dout``, the gradient must be linear; for a huge one, it must be constant and have
@@ -29,6 +29,8 @@ def without_limits(problem, w):
         The pair and the point.
     w : ndarray, shape (M,)
         A cotangent of all outputs.
+    bent : dict of int to str
+        From :func:`~ibpcl.verify.derivative.contract.nonlinear_inputs` for the same cotangent.
 
     Returns
     -------
@@ -37,7 +39,6 @@ def without_limits(problem, w):
     limit : Finding or None
         A note on the limit; None if the problem is the same.
     """
-    bent = nonlinear_inputs(problem, w)
     free = problem.with_gradient(Adapted(problem.f_vjp, _of_a_tiny_dout))
     if not bent or not _is_limited(problem, free, w):
         return problem, None

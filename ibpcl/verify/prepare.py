@@ -6,6 +6,7 @@ import numpy as np
 
 from ibpcl.verify import requirements as form
 from ibpcl.verify.agreement import Terms
+from ibpcl.verify.derivative.contract import nonlinear_inputs
 from ibpcl.verify.derivative.problem import Problem, is_float
 from ibpcl.verify.derivative.second_point import neighbour
 from ibpcl.verify.limits import without_limits
@@ -39,6 +40,9 @@ class Prepared(NamedTuple):
         Remarks on the inputs.
     limit : tuple of (Problem, Finding) or None
         The pair without limits of its gradient, such as clipping, and the finding on them.
+    bent : dict of int to str, or None
+        What shows that a gradient, without limits, is not linear in the cotangent, by position of
+        the input; None if this was not tested.
     state : State or None
         What the functions keep between calls, as it was before the first.
     """
@@ -51,6 +55,7 @@ class Prepared(NamedTuple):
     habits: tuple = ()
     notes: tuple = ()
     limit: tuple | None = None
+    bent: dict | None = None
     state: State | None = None
 
     @property
@@ -96,7 +101,7 @@ def prepare(problem, wrt=None, rtol=None, seed=0, mode="auto", candidates=None):
     drawn = State(problem.f, problem.f_vjp, draws=True)
     form.refuse_outputs(problem.call()[0])
     rng = np.random.default_rng([seed, STREAM])
-    w = rng.standard_normal((3, problem.vector().size))
+    w = rng.standard_normal((3, problem.value.size))
     terms = Terms(w, rng, rtol, mode, candidates or {})
     raised = form.require_gradients(problem, w[0], wrt)
     if raised is not None:
@@ -113,10 +118,11 @@ def prepare(problem, wrt=None, rtol=None, seed=0, mode="auto", candidates=None):
     prepared = prepared._replace(notes=tuple(_converted(problem)))
     if mistakes:
         return prepared
-    free, finding = without_limits(problem, w[0])
+    bent = nonlinear_inputs(problem, w[0])
+    free, finding = without_limits(problem, w[0], bent)
     if finding is None:
-        return prepared
-    return prepared._replace(habits=(*habits, finding), limit=(free, finding))
+        return prepared._replace(bent=bent)
+    return prepared._replace(habits=(*habits, finding), limit=(free, finding), bent={})
 
 
 def _converted(problem):
@@ -178,4 +184,4 @@ def _is_free(problem, j, x, axis):
             longer = problem.at(problem.with_input(j, np.repeat(x, 2, axis))).vector()
     except Exception:  # a function that needs its shapes may raise anything
         return False
-    return longer.size != problem.vector().size
+    return longer.size != problem.value.size

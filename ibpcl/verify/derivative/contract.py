@@ -10,7 +10,7 @@ SCALES = (2.0**-27, 2.0**27)
 ROOM = 1e-9
 
 
-def breaches(problem, w):
+def breaches(problem, w, bent):
     """Return how a gradient function violates the contract, at most once per input.
 
     Parameters
@@ -19,16 +19,15 @@ def breaches(problem, w):
         The pair and the point.
     w : ndarray, shape (M,)
         A cotangent of all outputs.
+    bent : dict of int to str
+        From :func:`nonlinear_inputs` for the same pair and cotangent.
 
     Returns
     -------
     list of Finding
         Violations, of kind "not_linear" or "layout".
     """
-    findings = {
-        j: Finding("not_linear", words, inputs=(j,))
-        for j, words in nonlinear_inputs(problem, w).items()
-    }
+    findings = {j: Finding("not_linear", words, inputs=(j,)) for j, words in bent.items()}
     for j, words in _by_layout(problem, w, problem.gradients(w)).items():
         findings.setdefault(j, Finding("layout", words, inputs=(j,)))
     return list(findings.values())

@@ -27,7 +27,7 @@ def kinks(problem, j, entries):
     """
     func, x = problem.restricted(j)
     has_kink = []
-    middle = problem.vector()
+    middle = problem.value
     dense = np.resize([1.0, -0.7, 0.6, -0.9, 0.8], x.shape)
     if not any(_bends(func, x, np.roll(dense, n), middle, 1e-5) for n in range(2)):
         return np.zeros(len(entries), dtype=bool)

@@ -157,14 +157,14 @@ def at_made_kinks(problem, inputs, w, rng):
     if sum(np.size(problem.point[j]) for j in problem.wrt) > LARGE:
         return wrong
     thresholds = sharp_places(problem)
-    outputs = problem.vector().shape
+    outputs = problem.value.shape
     for j, entries, point in points(problem, thresholds, rng) if thresholds else ():
         if j in wrong or j not in inputs:
             continue
         made = problem.at(point)
         try:
             with np.errstate(all="ignore"):
-                value = made.vector()
+                value = made.value
                 if value.shape != outputs or not np.all(np.isfinite(value)):
                     continue
                 sharp = np.asarray(entries)[kinks(made, j, entries)]

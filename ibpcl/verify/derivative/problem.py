@@ -9,6 +9,7 @@ import copy
 import inspect
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 
 import numpy as np
 
@@ -262,6 +263,11 @@ class Problem:
             else np.zeros(0)
         )
 
+    @cached_property
+    def value(self):
+        """All outputs at the point as one vector, from a single call of the forward."""
+        return self.vector()
+
     def function_of(self, j):
         """Return the map from one input to the vector of outputs.
 
@@ -278,7 +284,6 @@ class Problem:
             NaN, so that differences retry with smaller steps.  Exceptions for complex inputs are
             not caught.
         """
-        size = self.vector().size
 
         def function(value):
             try:
@@ -286,7 +291,7 @@ class Problem:
             except (ValueError, ArithmeticError, AssertionError, LookupError):
                 if np.iscomplexobj(value):
                     raise
-                return np.full(size, np.nan)
+                return np.full(self.value.shape, np.nan)
 
         return function
 

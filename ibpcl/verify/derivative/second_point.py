@@ -27,7 +27,7 @@ def neighbour(problem, rng):
     Problem or None
         None if the forward works at no point that was tried.
     """
-    outputs = problem.vector().shape
+    outputs = problem.value.shape
     for strength, chosen in ((0.1, None), (0.1, problem.wrt), (0.01, None), (0.01, problem.wrt)):
         near = problem.at(
             [
@@ -39,7 +39,7 @@ def neighbour(problem, rng):
         )
         with np.errstate(all="ignore"):
             try:
-                value = near.vector()
+                value = near.value
                 near.gradients(np.ones(outputs))
             except (*refusals(), ArithmeticError, LookupError):
                 continue
