@@ -206,9 +206,9 @@ def learned(seed):
         hidden=(6, 5),
         latent=3,
         activation="relu",
-        epochs=3,
-        finetune_epochs=2,
-        batch=16,
+        epochs=1,
+        finetune_epochs=1,
+        batch=24,
         alpha=4.0,
         latent_alpha=3.0,
     )

@@ -10,9 +10,10 @@ from ibpcl.numerics import sigmoid
 from ibpcl.paper.cases import draw, gaussian_case, kumaraswamy_case, logit_case, weibull_case
 from ibpcl.paper.checks import Outcome, verifies
 from ibpcl.paper.errata.masks import relaxed_divergence
+from ibpcl.paper.integrals import integral
 from ibpcl.primitives import concrete, gaussian, kumaraswamy, local_linear, masked_weights, weibull
 from ibpcl.verify import reparameterization_unbiased
-from ibpcl.verify.distributions.statistics import STANDARD_ERRORS, monte_carlo, quadrature
+from ibpcl.verify.distributions.statistics import STANDARD_ERRORS, monte_carlo
 
 # One sample, one weight a draw: parameters repeated along the last axis give one gradient for each
 # draw.
@@ -53,7 +54,7 @@ def expectation(g, case):
     -------
     value : float
     """
-    return quadrature(lambda x: g(x) * np.exp(case.log_density(x)), case.support, case.points)[0]
+    return integral(lambda x: g(x) * np.exp(case.log_density(x)), case.support, case.points)[0]
 
 
 class Pathwise(NamedTuple):
@@ -146,7 +147,7 @@ def mask_sample(seed):
 
     def exact(value):
         case = logit_case(value, tau)
-        return quadrature(
+        return integral(
             lambda y: sigmoid(y) ** 2 * np.exp(case.log_density(y)),
             (-60 / tau, 60 / tau),
             case.points,
@@ -192,7 +193,7 @@ def masked_weight(choice, seed):
     def exact(value):
         here = {**parameters, which: value}
         case = logit_case(here["rho"] + offset, tau)
-        squared_mask = quadrature(
+        squared_mask = integral(
             lambda y: sigmoid(y) ** 2 * np.exp(case.log_density(y)),
             (-60 / tau, 60 / tau),
             case.points,

@@ -7,6 +7,7 @@ import numpy as np
 from ibpcl.noise import Key, logistic
 from ibpcl.numerics import logit, sigmoid
 from ibpcl.paper.errata.entry import equal, erratum
+from ibpcl.paper.integrals import integral
 from ibpcl.primitives import bernoulli, concrete, stick_breaking
 from ibpcl.verify.distributions.statistics import quadrature
 
@@ -50,7 +51,7 @@ def relaxed_divergence(logit_theta, logit_pi, tau, prior_tau):
         return np.exp(log_q) * (log_q - concrete.log_density_logit(y, logit_pi, prior_tau)[0])
 
     centre = logit_theta / tau
-    return quadrature(integrand, (centre - 50 / tau, centre + 50 / tau), [centre])[0]
+    return integral(integrand, (centre - 50 / tau, centre + 50 / tau), [centre])[0]
 
 
 def closed_form(module, theta, pi):
