@@ -558,7 +558,7 @@ def test_the_table_fits_the_width(count, full):
 
 def in_a_process(*arguments):
     return subprocess.run(
-        [sys.executable, *arguments], capture_output=True, text=True, timeout=60, check=True
+        [sys.executable, *arguments], capture_output=True, text=True, timeout=600, check=True
     ).stdout
 
 

@@ -432,7 +432,7 @@ def killed(code, folder):
             os.kill(os.getpid(), signal.SIGKILL)
         """
     command = [sys.executable, "-c", textwrap.dedent(start) + textwrap.dedent(code), str(folder)]
-    done = subprocess.run(command, capture_output=True, timeout=60)
+    done = subprocess.run(command, capture_output=True, timeout=600)
     assert done.returncode == -signal.SIGKILL, done.stderr.decode()
 
 

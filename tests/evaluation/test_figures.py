@@ -359,5 +359,5 @@ assert dict.__eq__(matplotlib.rcParams, before)       # a plain look-up would ch
 assert "matplotlib.pyplot" not in sys.modules
 """
     command = [sys.executable, "-W", "error", "-c", code, tmp_path / "a.png"]
-    done = subprocess.run(command, capture_output=True, timeout=60)
+    done = subprocess.run(command, capture_output=True, timeout=600)
     assert done.returncode == 0, done.stderr.decode()

@@ -2,12 +2,13 @@
 
 import subprocess
 import sys
-import time
+import threading
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
 from ibpcl.errors import TrainingError, UserError
+from ibpcl.experiments import sweep
 from ibpcl.experiments.folder import AtWorkError
 from ibpcl.experiments.sweep import Job, Workers, outcomes
 
@@ -116,10 +117,19 @@ def test_an_error_on_a_worker_says_where_it_was_raised(tmp_path):
     assert "in run\n    return 1 / 0" in raised.value.__notes__[0]
 
 
-def test_the_bar_shows_how_far_all_is_and_names_what_is_under_way(tmp_path, capsys):
+def test_the_bar_shows_how_far_all_is_and_names_what_is_under_way(tmp_path, capsys, monkeypatch):
+    look = sweep._look
+    shown = threading.Event()
+
+    def noted(*state):
+        look(*state)
+        shown.set()
+
+    monkeypatch.setattr(sweep, "_look", noted)
+    monkeypatch.setattr(sweep, "LOOK", 0.01)
     (tmp_path / "history.csv").write_text("task,phase\n0,initial\n1,initial\n", encoding="utf-8")
     one = Job(
-        "one", "the first", 2.0, 4, (tmp_path,), lambda after_task: time.sleep(1.2), lambda: False
+        "one", "the first", 2.0, 4, (tmp_path,), lambda after_task: shown.wait(300), lambda: False
     )
     with InTurn() as pool:
         list(
@@ -180,7 +190,7 @@ def test_a_script_without_a_main_guard_is_told_so_in_one_line(guard, words, tmp_
     script = tmp_path / "mine.py"
     script.write_text(UNGUARDED.format(guard=guard, method="spawn"))
     done = subprocess.run(
-        [sys.executable, str(script), str(tmp_path)], text=True, capture_output=True, timeout=120
+        [sys.executable, str(script), str(tmp_path)], text=True, capture_output=True, timeout=600
     )
     assert done.stdout.startswith(words) and len(done.stdout.splitlines()) == 1
     assert done.stderr == ""

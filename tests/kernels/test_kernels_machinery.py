@@ -92,7 +92,7 @@ def test_four_callers_at_once(many_cores):
     for caller in callers:
         caller.start()
     for caller in callers:
-        caller.join(timeout=120)
+        caller.join(timeout=600)
     assert len(found) == 4
     for results in found.values():
         assert all(np.array_equal(a, b) for a, b in zip(results, expected, strict=True))
@@ -185,7 +185,7 @@ def python(code, check=True, **environment):
         check=check,
         text=True,
         capture_output=True,
-        timeout=300,
+        timeout=600,
         env=os.environ | {"PYTHONWARNINGS": "ignore"} | environment,
     )
 
@@ -308,7 +308,7 @@ def test_each_helper_limits_blas_as_it_begins(monkeypatch):
     began = threading.Semaphore(0)
     monkeypatch.setattr(threads, "limit_helper", began.release)
     threads._Team(2)
-    assert began.acquire(timeout=10) and began.acquire(timeout=10)
+    assert began.acquire(timeout=300) and began.acquire(timeout=300)
 
 
 @pytest.mark.parametrize("variable", ["OMP_NUM_THREADS", "VECLIB_MAXIMUM_THREADS"])

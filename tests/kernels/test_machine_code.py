@@ -20,7 +20,7 @@ def python(code, *flags, check=True, **environment):
         check=check,
         text=True,
         capture_output=True,
-        timeout=300,
+        timeout=900,
         env=os.environ | {"PYTHONWARNINGS": "ignore"} | environment,
     )
 

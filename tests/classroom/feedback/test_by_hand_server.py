@@ -36,7 +36,7 @@ def server(folder):
 
 
 def asked(server, method, path, body=None, **headers):
-    connection = http.client.HTTPConnection("127.0.0.1", server.server_port, timeout=10)
+    connection = http.client.HTTPConnection("127.0.0.1", server.server_port, timeout=300)
     usual = {"X-Token": server.token, "Content-Type": "application/json"}
     connection.request(method, path, body, {**usual, **headers})
     answer = connection.getresponse()

@@ -336,7 +336,7 @@ def test_no_process_outlives_a_command_that_was_ended(number, tmp_path):
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
     ) as process:
-        end = time.monotonic() + 60
+        end = time.monotonic() + 300
         # command, reader, two judges
         while len(processes(marker.encode())) < 4 and time.monotonic() < end:
             time.sleep(0.1)
@@ -344,8 +344,8 @@ def test_no_process_outlives_a_command_that_was_ended(number, tmp_path):
         # now the judges wait for hand-ins that never end
         time.sleep(4.0)
         process.send_signal(number)
-    # much less than a judge allows this hand-in
-    end = time.monotonic() + 5
+    # much less than a judge allows this hand-in: 60 s of processor time
+    end = time.monotonic() + 50
     while processes(marker.encode()) and time.monotonic() < end:
         time.sleep(0.1)
     assert not processes(marker.encode())

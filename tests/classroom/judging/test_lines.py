@@ -8,7 +8,7 @@ from classroom_common import BOX, KEY, first, judged, needs_box, verdict
 
 from ibpcl.classroom.authoring import selftest
 from ibpcl.classroom.feedback.student_page import feedback, lines
-from ibpcl.classroom.judging.running import cleaning
+from ibpcl.classroom.judging.running import cleaning, client
 from ibpcl.classroom.judging.running import lines as places
 from ibpcl.verify import check
 
@@ -146,9 +146,14 @@ def test_what_is_no_answer_is_passed_over(found):
 
 @needs_box
 def test_a_hand_in_that_hangs_in_the_second_run_is_graded_all_the_same(monkeypatch):
-    monkeypatch.setattr(places, "SECONDS", 1.0)
     hangs = BACK_DOOR + "\nwhile _verify is not None:\n    pass\n"
-    monkeypatch.setattr("ibpcl.classroom.judging.running.client.STARTING", 3.0)
+
+    def second(*arguments, **options):
+        with monkeypatch.context() as patched:
+            patched.setattr(client, "STARTING", 2.0)
+            return client.Worker(*arguments, **options)
+
+    monkeypatch.setattr(places, "Worker", second)
     _, result = located(SIGN, more=hangs)
     assert result.status == "graded" and result.score == score(SIGN)
     assert "of gaussian_weights.py" in verdict(result, "1b").lines[0]
