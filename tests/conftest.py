@@ -5,7 +5,6 @@ moment.
 import os
 import time
 from contextlib import contextmanager
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -39,7 +38,6 @@ def load_small(name, data_dir=None, seed=0):
     return Dataset(name, *parts, tuple("ABCDEFGHIJ"))
 
 
-FOLDER = Path(__file__).parent
 COMPILATION = 120  # seconds, at most
 DRAW = run_figures.draw  # of a run's own figures
 
@@ -50,29 +48,6 @@ def pytest_xdist_auto_num_workers():
     clock.
     """
     return 1 + processors.usable()
-
-
-@pytest.hookimpl(tryfirst=True)  # before ``-m`` chooses
-def pytest_collection_modifyitems(items):
-    """Mark what ``slow.txt`` lists, a test or all tests of a file, but for the share of its cases
-    that it keeps.
-    """
-    kept = slow_tests()
-    seen = {}
-    for item in items:
-        name = item.nodeid.removeprefix("tests/").partition("[")[0]
-        name = name if name in kept else name.partition("::")[0]
-        if name in kept:
-            at = seen[name] = seen.get(name, -1) + 1
-            if kept[name] == 0 or at % kept[name]:
-                item.add_marker(pytest.mark.slow)
-
-
-def slow_tests():
-    """Return {test: n}: one case in n is kept, none if n is 0."""
-    lines = (FOLDER / "slow.txt").read_text(encoding="utf-8").splitlines()
-    rows = [line.split() for line in lines if line.strip() and not line.startswith("#")]
-    return {name: int(share.removeprefix("1/")) for name, share in rows}
 
 
 def pytest_sessionstart():

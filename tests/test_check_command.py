@@ -8,6 +8,7 @@ import sys
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
+from quick import quick
 
 from ibpcl.cli import check as command
 from ibpcl.paper import equations
@@ -421,6 +422,7 @@ def verdicts(out):
         ("os.kill(os.getpid(), 9)", "undecided", "by signal 9", 3),
         ("while True: time.sleep(0.1)", "undecided", "not finished within 5 s", 3),
     ],
+    ids=["exception", "SystemExit", "exit", "signal", "endless"],
 )
 def test_one_bad_pair_costs_its_own_verdict_only(check, pairs, second, verdict, words, code):
     path = pairs(second)
@@ -457,7 +459,15 @@ def test_code_that_swallows_every_error_is_ended_from_outside(check, pairs, monk
 
 @pytest.mark.parametrize(
     ("line", "code"),
-    [("os._exit(0)", 3), ("sys.exit(0)", 2), ("import time\nwhile True: time.sleep(0.1)", 3)],
+    quick(
+        ["exit"],
+        [
+            pytest.param("os._exit(0)", 3, id="exit"),
+            pytest.param("sys.exit(0)", 2, id="SystemExit"),
+            pytest.param("import time\nwhile True: time.sleep(0.1)", 3, id="endless"),
+        ],
+        "processes, and the last waits for its limit",
+    ),
 )
 def test_a_file_that_ends_or_hangs_at_its_import_has_no_verdict(pairs, line, code):
     path = pairs("pass")

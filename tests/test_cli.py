@@ -445,7 +445,10 @@ QUICK = [*TINY, "--set=train_limit=40", "--set=test_limit=20", "--set=tasks=1"]
 
 
 @pytest.mark.skipif(os.name != "posix", reason="needs a POSIX shell")
-@pytest.mark.parametrize("shell", ["2>&-", ">&- 2>&-"])
+@pytest.mark.parametrize(
+    "shell",
+    ["2>&-", pytest.param(">&- 2>&-", marks=pytest.mark.slow)],  # a training in a process
+)
 def test_a_shell_that_closes_the_streams_does_not_end_a_run(process, shell):
     done = process("run", *QUICK, shell=shell)
     assert (done.returncode, done.stderr) == (0, "") and (run_folder() / "result.json").exists()

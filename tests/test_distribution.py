@@ -178,6 +178,7 @@ def test_without_numba_what_is_numpy_works(tmp_path):
     assert storage.read_sealed_json(tmp_path / "run" / "result.json")["backend"] == "numpy"
 
 
+@pytest.mark.slow  # a process that imports everything
 def test_without_numba_the_third_door_is_open(tmp_path):
     commands = ["check", "--list", "+", "check", "gaussian.kl", "errata/masked-prior"]
     done = subprocess.run(

@@ -129,6 +129,7 @@ def test_a_new_process_measures_import_compilation_and_memory(tmp_path):
     assert measured["import_s"] >= 0 and measured["compile_s"] > 0
 
 
+@pytest.mark.slow  # a whole benchmark
 def test_everything_small(no_pause, monkeypatch, tmp_path):
     monkeypatch.setattr(
         fresh, "cold_and_cached", lambda sizes: [{"compile_s": 2.0, "peak_step_mb": 1.0}] * 2

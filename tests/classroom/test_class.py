@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 from classroom_common import BOX, first, needs_box
 from classroom_schemas import MOODLE, NBGRADER, SCHEMAS, errors
+from quick import quick
 
 from ibpcl.classroom import grading
 from ibpcl.classroom.assignments import variants
@@ -85,6 +86,7 @@ def test_a_class_is_graded(course):
     assert 'id="pairs"' in page and "the solution, variant" in page
 
 
+@pytest.mark.slow  # grades a class
 @needs_box
 def test_a_run_that_was_interrupted_goes_on(course, capsys):
     out = course / "out"
@@ -171,6 +173,7 @@ def test_the_schemas_refuse_what_the_systems_would(system, spoil, told):
     assert any(each.startswith(told) for each in errors({**table, **spoil}, SCHEMAS[system]))
 
 
+@pytest.mark.slow  # judges hand-ins in processes of their own
 @needs_box
 def test_the_pack_runs_as_on_gradescope(course, tmp_path):
     """Run its own ``run_autograder``; only the paths are others, and the interpreter is this
@@ -238,6 +241,7 @@ def test_the_judge_on_gradescope_needs_no_templates():
     subprocess.run([sys.executable, "-c", code], check=True)
 
 
+@pytest.mark.slow  # judges hand-ins
 def test_hand_outs_are_the_same_for_the_same_key_and_student(tmp_path):
     key = b"a course key of some length"
     for name in ("a", "b"):
@@ -263,6 +267,7 @@ def test_notebooks_hold_the_same_code(tmp_path):
     assert "## Task 1a" in (tmp_path / "gaussian_weights.ipynb").read_text()
 
 
+@pytest.mark.slow  # judges hand-ins
 def test_a_student_checks_and_submits(tmp_path, capsys):
     out = tmp_path / "hw"
     assert main(["class", "new", "1", "--out", str(out), "--student", "ada"]) == 0
@@ -314,6 +319,7 @@ def test_tables_of_students_are_printed_as_json(tmp_path, capsys, monkeypatch):
     assert code == 1 and not found["ok"] and found["hand_ins"][0]["words"] == "it earns 3"
 
 
+@pytest.mark.slow  # judges hand-ins
 @needs_box
 def test_tables_of_teachers_are_printed_as_json(course, capsys):
     code, found = printed(["report", str(course / "out")], capsys)
@@ -356,6 +362,7 @@ def test_renaming_does_not_hide_a_copy():
     assert [pair[:2] for pair in found] == [("a", "b")] and found[0].share > 0.95
 
 
+@pytest.mark.slow  # judges hand-ins
 def test_hand_ins_that_are_links_are_not_followed(tmp_path):
     (tmp_path / "secret.py").write_text("x = 1\n")
     folder = tmp_path / "hand-ins"
@@ -389,6 +396,7 @@ def test_points_given_by_hand_are_added(course, capsys):
     assert "ada,1j,10,,11" in table.read_text("utf-8-sig")
 
 
+@pytest.mark.slow  # judges hand-ins
 def test_pasted_derivations_of_the_package_are_found():
     from ibpcl.storage import read_text
 
@@ -401,7 +409,14 @@ def test_pasted_derivations_of_the_package_are_found():
     assert [pair.first for pair in found] == ["eve"] and found[0].share > 0.9
 
 
-@pytest.mark.parametrize("name", names())
+@pytest.mark.parametrize(
+    "name",
+    quick(
+        ["01_gaussian_weights", "05_the_masked_layer"],
+        names(),
+        "each judges a solution, and the gate judges all of them",
+    ),
+)
 def test_check_accepts_the_printed_solution(name, tmp_path, capsys):
     variant = list(find(name).variants)[-1]
     assert main(["class", "solution", name, "--variant", variant]) == 0

@@ -2,12 +2,14 @@
 wide.
 """
 
+import itertools
 import os
 from pathlib import Path
 
 import numpy as np
 import pytest
 from chromium import STICKING_OUT, needs_chromium, serious
+from quick import quick
 
 import ibpcl
 from ibpcl import storage
@@ -198,9 +200,24 @@ def opened(browser, pages):
     assert wrong == []
 
 
-@pytest.mark.parametrize("width", [1280, 360])
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("name", KINDS)
+@pytest.mark.parametrize(
+    ("name", "scheme", "width"),
+    quick(
+        [
+            "run-light-1280",
+            "generative-dark-1280",
+            "regression-light-360",
+            "interrupted-dark-360",
+            "comparison-dark-1280",
+            "reproduction-light-360",
+            "folder-light-1280",
+            "hostile-dark-360",
+        ],
+        itertools.product(KINDS, ("light", "dark"), (1280, 360)),
+        "each kind of page, each scheme and each width is there",
+        name=lambda case: "-".join(map(str, case)),
+    ),
+)
 def test_a_report_fits_and_shuts_nobody_out(opened, name, scheme, width):
     page = opened(name, color_scheme=scheme, viewport={"width": width, "height": 800})
     if SHOTS:

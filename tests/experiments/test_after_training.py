@@ -140,7 +140,10 @@ def test_a_table_survives_its_figures(tmp_path, drawn, monkeypatch):
     }
 
 
-@pytest.mark.parametrize("suffix", ["svg", "pdf"])
+@pytest.mark.parametrize(
+    "suffix",
+    ["svg", pytest.param("pdf", marks=pytest.mark.slow)],  # drawn by the same code
+)
 @pytest.mark.usefixtures("figures")
 def test_figures_come_as_vectors_too(tmp_path, suffix):
     done = run(configure("split-glyphs", **TINY), tmp_path / "run")

@@ -1,12 +1,14 @@
 """Cells: planned, run, used again, resumed, and told apart."""
 
 import dataclasses
+import itertools
 import os
 import time
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
+from quick import quick
 
 from ibpcl import checkpoints, storage
 from ibpcl.data import registry
@@ -117,8 +119,15 @@ def test_rows_with_one_configuration_share_a_run(tmp_path, planned):
     assert len(list((tmp_path / "cells").iterdir())) == 1
 
 
-@pytest.mark.parametrize("row", [OURS, REFERENCE], ids=lambda row: row.key)
-@pytest.mark.parametrize("after", [2, 5])
+@pytest.mark.parametrize(
+    ("after", "row"),
+    quick(
+        [f"2-{OURS.key}", f"5-{REFERENCE.key}"],
+        itertools.product([2, 5], [OURS, REFERENCE]),
+        "both moments and both rows are there",
+        name=lambda case: f"{case[0]}-{case[1].key}",
+    ),
+)
 def test_an_interrupted_cell_goes_on_to_the_same_numbers(
     tmp_path, planned, interrupted, row, after
 ):

@@ -35,7 +35,7 @@ def written(monkeypatch, folder, count, **settings):
 
 
 def test_long_streams_write_each_number_once(tmp_path, monkeypatch):
-    few, many = (written(monkeypatch, tmp_path / str(count), count) for count in (20, 80))
+    few, many = (written(monkeypatch, tmp_path / str(count), count) for count in (8, 32))
     assert many < 4 * 3 * few, (
         "four times the tasks; the old form wrote more than sixteen times as much"
     )

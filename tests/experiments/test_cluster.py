@@ -170,6 +170,7 @@ def test_a_worker_that_is_killed_is_replaced_and_its_run_goes_on_from_its_last_t
     assert learned(place) == ["0 0/1", "0 2/3", "0 4/5", "1 0/1", "1 2/3", "1 2/3", "1 4/5"]
 
 
+@pytest.mark.slow  # three workers die and are replaced
 def test_what_fails_is_named_and_not_begun_again_and_the_rest_goes_on(two_workers, planned, place):
     (place / "0-raise").touch()
     (place / "1-kill").touch()
@@ -191,6 +192,7 @@ def test_what_fails_is_named_and_not_begun_again_and_the_rest_goes_on(two_worker
     ]
 
 
+@pytest.mark.slow  # two workers die and are replaced
 def test_all_workers_may_be_killed(two_workers, planned, place):
     expected, _ = cells.measure(planned("serial"), False)
     there = planned("workers")
@@ -381,6 +383,7 @@ def test_a_slip_is_one_line(arguments, words, capsys, tmp_path):
     assert words in err and err.count("\n") == 1
 
 
+@pytest.mark.slow  # the same trainings twice
 def test_any_executor_will_do(planned):
     expected, _ = cells.measure(planned("serial", methods=("naive",)), False)
     with ThreadPoolExecutor(2) as pool:

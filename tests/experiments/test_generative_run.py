@@ -166,7 +166,7 @@ def test_figures_without_their_images_are_one_line(finished, tmp_path):
         load_run(folder).figures()
 
 
-@pytest.mark.parametrize("after", [3, 8])
+@pytest.mark.parametrize("after", [3, pytest.param(8, marks=pytest.mark.slow)])  # a task later
 def test_an_interrupted_run_goes_on_bit_for_bit(after, finished, tmp_path, interrupted):
     folder = tmp_path / "run"
     with interrupted(after), pytest.raises(KeyboardInterrupt):

@@ -2,9 +2,11 @@
 
 import contextlib
 import dataclasses
+import itertools
 
 import numpy as np
 import pytest
+from quick import quick
 
 import ibpcl
 from ibpcl import checkpoints, storage
@@ -53,8 +55,15 @@ def test_one_task_is_the_run_with_a_head_per_task(method, drawn):
     np.testing.assert_array_equal(one.learner.predict(x, 0), other.learner.predict(x, 0))
 
 
-@pytest.mark.parametrize("method", ["ewc", "npbcl"])
-@pytest.mark.parametrize("after", [1, 5])
+@pytest.mark.parametrize(
+    ("after", "method"),
+    quick(
+        ["1-ewc", "5-npbcl"],
+        itertools.product([1, 5], ["ewc", "npbcl"]),
+        "both moments and both methods are there",
+        name=lambda case: f"{case[0]}-{case[1]}",
+    ),
+)
 def test_an_interrupted_run_goes_on_bit_for_bit(method, after, tmp_path, drawn, interrupted):
     config = configure("class-glyphs", **tiny(method))
     whole = run(config, tmp_path / "whole", progress=False)

@@ -9,6 +9,7 @@ import sys
 
 import numpy as np
 import pytest
+from quick import quick
 
 import ibpcl
 from ibpcl import storage
@@ -142,7 +143,13 @@ def test_a_subclass_is_searched_where_its_base_is(capsys):
 
 
 @pytest.mark.parametrize(
-    "arguments", [["settings", "ewc"], ["methods"], ["data", "list"]], ids=" ".join
+    "arguments",
+    quick(
+        ["settings ewc"],
+        [["settings", "ewc"], ["methods"], ["data", "list"]],
+        "all tables are printed by one function",
+        name=" ".join,
+    ),
 )
 def test_tables_are_there_as_json(capsys, arguments):
     code, out, err = typed(capsys, *arguments, "--json")

@@ -15,6 +15,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from quick import quick
 
 import ibpcl
 from ibpcl import storage
@@ -163,7 +164,14 @@ def self_contained(read):
     assert len(read.html.encode()) <= page.MOST
 
 
-@pytest.mark.parametrize("kind", ["finished", "generative", "regression", "compared"])
+@pytest.mark.parametrize(
+    "kind",
+    quick(
+        ["finished", "compared"],
+        ["finished", "generative", "regression", "compared"],
+        "runs share one page",
+    ),
+)
 def test_a_report_is_one_file_that_needs_no_other(kind, request):
     folder = request.getfixturevalue(kind)
     folder = folder / "split-glyphs" if kind == "compared" else folder.folder
@@ -284,7 +292,13 @@ def lines(folder):
 
 
 @pytest.mark.parametrize(
-    "kind, name", [("finished", "p"), ("regression", "mean"), ("generative", "images")]
+    "kind, name",
+    quick(
+        ["finished"],
+        [("finished", "p"), ("regression", "mean"), ("generative", "images")],
+        "the three lines differ in one name",
+        name=lambda case: case[0],
+    ),
 )
 def test_the_two_lines_use_the_model(kind, name, request):
     found = request.getfixturevalue(kind)

@@ -12,6 +12,7 @@ import time
 
 import numpy as np
 import pytest
+from quick import quick
 
 from ibpcl import checkpoints, storage
 from ibpcl.cli import main
@@ -100,8 +101,9 @@ def stopped(interrupted):
     return stop
 
 
+@pytest.mark.slow  # several processes; interrupts after chosen epochs are below
 @pytest.mark.skipif(os.name != "posix", reason="needs SIGKILL")
-@pytest.mark.parametrize("name", [pytest.param("plain", marks=pytest.mark.slow), "growing"])
+@pytest.mark.parametrize("name", ["plain", "growing"])
 def test_killed_at_random_moments_the_run_goes_on_bit_for_bit(name, uninterrupted, tmp_path):
     """Each life of the process lasts until it has written some epochs, at times a task's, and is
     killed where it is.
@@ -150,7 +152,9 @@ def wait_for_writes(process, path, count):
             count = count - 1
 
 
-@pytest.mark.parametrize("after", range(1, 22, 5))
+@pytest.mark.parametrize(
+    "after", quick(["1", "21"], range(1, 22, 5), "the first and the last epoch are there")
+)
 def test_interrupted_after_any_epoch_the_run_goes_on_bit_for_bit(
     after, uninterrupted, tmp_path, stopped
 ):
@@ -347,7 +351,14 @@ def test_a_finished_run_is_kept_and_nothing_is_trained(
 
 
 @pytest.mark.filterwarnings("default")
-@pytest.mark.parametrize("name", ["result.json", "learner.npz", "history.csv"])
+@pytest.mark.parametrize(
+    "name",
+    quick(
+        ["learner.npz"],
+        ["result.json", "learner.npz", "history.csv"],
+        "two trainings each, and the sums of files are compared in one place",
+    ),
+)
 def test_a_finished_run_with_a_damaged_file_is_made_again(name, uninterrupted, tmp_path, capsys):
     folder = tmp_path / "run"
     run(configure("split-glyphs", **TINY), folder, progress=False)

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from quick import quick
 
 from ibpcl import storage
 from ibpcl.cli import main
@@ -457,7 +458,9 @@ def test_a_trial_that_another_process_has_let_go_on_goes_on(tmp_path, drawn):
     assert tune_module._job(search, 1, 2).run(lambda report: None) is None
 
 
-@pytest.mark.parametrize("after", [20, 45, 60])
+@pytest.mark.parametrize(
+    "after", quick(["45"], [20, 45, 60], "some trials are over then, one is not")
+)
 def test_a_search_with_halving_that_was_interrupted_goes_on_to_the_same_record(
     tmp_path, drawn, interrupted, after
 ):
@@ -470,7 +473,7 @@ def test_a_search_with_halving_that_was_interrupted_goes_on_to_the_same_record(
     assert lines(parts.record) == lines(whole.record)
 
 
-@pytest.mark.parametrize("halving", [None, 4])
+@pytest.mark.parametrize("halving", [pytest.param(None, marks=pytest.mark.slow), 4])
 def test_workers_and_their_order_do_not_change_the_record(tmp_path, drawn, halving):
     records = []
     for name, workers in (("serial", None), ("two", 2), ("four", 4)):

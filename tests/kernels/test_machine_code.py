@@ -122,10 +122,11 @@ def test_processors_and_python_oo_have_separate_folders(cache):
     ("kind", "damage"),
     [
         ("nbi", b""),
-        ("nbc", b"nonsense" * 1000),
+        # each compiles kernels in a new process
         *(
             pytest.param(kind, damage, marks=pytest.mark.slow)
             for kind, damage in (
+                ("nbc", b"nonsense" * 1000),
                 ("nbi", None),
                 ("nbi", b"nonsense" * 1000),
                 ("nbc", b""),

@@ -5,6 +5,7 @@ import shutil
 from pathlib import Path
 
 import pytest
+from quick import quick
 
 import ibpcl
 from ibpcl.classroom.assignments.assignment import CHAPTERS
@@ -41,6 +42,16 @@ def chapter(request):
     return request.param
 
 
+def some(*kept):
+    """Return all chapters, of which the test command runs some."""
+    return quick(
+        kept,
+        chapters(),
+        "one judge reads all chapters",
+        name=lambda chapter: chapter.assignment.name,
+    )
+
+
 @pytest.fixture
 def folder(tmp_path, chapter):
     student = Folder(tmp_path / "mine")
@@ -48,6 +59,7 @@ def folder(tmp_path, chapter):
     return student
 
 
+@pytest.mark.parametrize("chapter", some("chapter_00", "chapter_08"), indirect=True)
 def test_references_pass(folder, chapter):
     solve(folder, chapter)
     wrong = [(c.exercise, c.state, c.lines) for c in check_chapter(folder, chapter) if not c.ok]
@@ -55,6 +67,7 @@ def test_references_pass(folder, chapter):
     assert all(folder.progress[number]["state"] == "right" for number in chapter.exercises)
 
 
+@pytest.mark.parametrize("chapter", some("chapter_04", "chapter_12"), indirect=True)
 def test_a_blank_chapter_is_open(folder, chapter):
     checked = check_chapter(folder, chapter)
     assert {each.state for each in checked} == {"missing"}
@@ -83,7 +96,19 @@ def mistakes():
             )
 
 
-@pytest.mark.parametrize(("name", "mistake"), list(mistakes()))
+@pytest.mark.parametrize(
+    ("name", "mistake"),
+    quick(
+        [
+            "0.1b-the softmax is treated as if it were elementwise",
+            "5.2b-the derivative of the power is missing",
+            "11.1b-the label is missing in the gradient",
+            "15.3-the noise is not squared",
+        ],
+        mistakes(),
+        "seconds each; the checker's own tests have all kinds of mistakes",
+    ),
+)
 def test_a_planted_mistake_is_caught_and_named(tmp_path, name, mistake):
     (chapter,) = [each for each in chapters() if each.assignment.name == name]
     folder = Folder(tmp_path / "mine")

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from quick import quick
 
 import ibpcl
 from ibpcl.cli import main
@@ -133,6 +134,7 @@ def test_blank_functions_are_passed_over(student, gaussian):
     assert "kl" not in functions_in(kept, student.file("gaussian"))
 
 
+@pytest.mark.slow  # checks a chapter twice and trains
 def test_other_functions_make_another_run(student, gaussian, tmp_path):
     student.file("gaussian").write_text(gaussian, encoding="utf-8")
     first = own.backend("my_ibpcl")
@@ -147,7 +149,14 @@ def test_other_functions_make_another_run(student, gaussian, tmp_path):
         ibpcl.run("split-glyphs", out=tmp_path / "run", backend=second, **SMALL)
 
 
-@pytest.mark.parametrize("name", [name for name in MILESTONES if name != "algorithm_1"])
+@pytest.mark.parametrize(
+    "name",
+    quick(
+        ["bayes_by_backprop", "masked_layer"],
+        [name for name in MILESTONES if name != "algorithm_1"],
+        "trainings with a student's functions, which come in by one way",
+    ),
+)
 def test_milestones_run_on_replaced_functions(name, tmp_path):
     calls = []
     functions = {}

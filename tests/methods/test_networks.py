@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from quick import quick
 
 from ibpcl.cli.making_runs import assignments
 from ibpcl.cli.parser import parser
@@ -59,7 +60,8 @@ def accuracy(learner, t):
     ("name", "line", "keys"),
     [
         ("vcl", "conv:8;dense:16", VCL),
-        ("npbcl", "conv:8;dense:16", NPBCL),
+        # the longest training here; masks of convolutions have a test of their own below
+        pytest.param("npbcl", "conv:8;dense:16", NPBCL, marks=pytest.mark.slow),
     ],
 )
 def test_a_convolutional_network_learns_two_tasks_and_keeps_the_first(name, line, keys):
@@ -78,10 +80,10 @@ def test_a_dense_network_sees_no_patterns_at_any_place():
     assert accuracy(learner, 0) < 0.93
 
 
-@pytest.mark.parametrize("masks", ["pair", "filter"])
+@pytest.mark.parametrize("masks", ["pair", pytest.param("filter", marks=pytest.mark.slow)])
 def test_masks_of_a_convolution_are_stored_and_joined_like_all_others(masks):
-    quick = NPBCL | {"epochs": 5, "finetune_epochs": 2}
-    learner = learned("npbcl", network=f"masks:{masks};conv:8;dense:16;blocks:2", **quick)
+    short = NPBCL | {"epochs": 5, "finetune_epochs": 2}
+    learner = learned("npbcl", network=f"masks:{masks};conv:8;dense:16;blocks:2", **short)
     # with one channel, the kernel from it is the whole filter
     assert learner.context.next_network(2).masked["conv0"].mask_shape == (1, 8)
     for t in range(2):
@@ -112,7 +114,14 @@ def test_dense_layers_in_a_line_are_hidden_layers(name, keys):
         np.testing.assert_array_equal(by_line.state()[key], values)
 
 
-@pytest.mark.parametrize("name", [*PLAIN, "bgd", "replay"])
+@pytest.mark.parametrize(
+    "name",
+    quick(
+        ["naive", "agem", "si"],
+        [*PLAIN, "bgd", "replay"],
+        "the layers are the same for all methods; these use losses, gradients and paths",
+    ),
+)
 def test_every_method_on_layers_learns_with_convolutions_and_blocks(name):
     keys = {"epochs": 10, "start": "he"} if name == "bgd" else {"epochs": 3, "rate": 0.01}
     learner = learned(name, network="conv:8;dense:16;blocks:2", batch=32, **keys)

@@ -49,7 +49,10 @@ def same(one, other):
 # The limits.
 
 
-@pytest.mark.parametrize("backend_name", ["numpy", "numba"])
+@pytest.mark.parametrize(
+    "backend_name",
+    ["numpy", pytest.param("numba", marks=pytest.mark.slow)],  # the same steps, compiled
+)
 @pytest.mark.parametrize("single_head", [False, True])
 def test_with_the_true_examples_it_is_joint_training_bit_for_bit(
     make_task, single_head, backend_name

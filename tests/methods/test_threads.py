@@ -5,6 +5,8 @@ import subprocess
 import sys
 import textwrap
 
+import pytest
+
 from ibpcl.methods import GENERATIVE, METHODS
 
 CHILD = """
@@ -47,6 +49,7 @@ def digests(threads):
     return done.stdout.splitlines()
 
 
+@pytest.mark.slow  # two processes that train every method
 def test_one_thread_and_two_learn_the_same_bits():
     one = digests(1)
     two = digests(2)

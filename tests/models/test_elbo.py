@@ -1,9 +1,11 @@
 """The ELBO: its scale, its limits, its priors, and that both backends compute the same."""
 
+import itertools
 from dataclasses import replace
 
 import numpy as np
 import pytest
+from quick import quick
 
 from ibpcl.inference.backend import backend
 from ibpcl.models import starts, subnetwork
@@ -202,8 +204,15 @@ def test_masks_that_inherit_their_prior_diverge_from_the_earlier_posterior(row_s
     assert parts.kl_masks == pytest.approx(0, abs=1e-12)
 
 
-@pytest.mark.parametrize("row_sticks", [False, True])
-@pytest.mark.parametrize("mask_kl", ["bernoulli", "concrete"])
+@pytest.mark.parametrize(
+    ("mask_kl", "row_sticks"),
+    quick(
+        ["bernoulli-True", "concrete-False"],
+        itertools.product(["bernoulli", "concrete"], [False, True]),
+        "both divergences and both ways to hold sticks are there",
+        name=lambda case: f"{case[0]}-{case[1]}",
+    ),
+)
 def test_gradient_with_inherited_masks(mask_kl, row_sticks):
     """The offsets of the prior are constants; the gradient at all other parameters is checked."""
     model, vector, prior, x, labels, _ = network(

@@ -3,6 +3,7 @@
 ``python tests/oracles/test_oracles.py`` writes them again; use it only for intended changes.
 """
 
+import itertools
 import json
 import time
 from pathlib import Path
@@ -12,8 +13,10 @@ import oracle_methods
 import oracle_models
 import pytest
 from fingerprints import fingerprint, gap
+from quick import quick
 
 from ibpcl.inference.backend import backend
+from ibpcl.methods import ABOUT, GENERATIVE
 
 FILE = Path(__file__).with_name("oracles.json")
 # Of models in float64 and float32; of runs, whose steps multiply what float32 rounds, otherwise on
@@ -64,8 +67,15 @@ def test_a_model_gives_the_numbers_that_it_gave(name, who):
     compare(model(name, who), stored("models")[f"{name}/{who}"], TOLERANCES[who])
 
 
-@pytest.mark.parametrize("who", ["numpy", "numba"])
-@pytest.mark.parametrize("name", oracle_methods.cases())
+@pytest.mark.parametrize(
+    ("name", "who"),
+    quick(
+        [f"{name}-numpy" for name in (*ABOUT, *GENERATIVE)],
+        itertools.product(oracle_methods.cases(), ["numpy", "numba"]),
+        "each method is there; the models above have the compiled functions",
+        name="-".join,
+    ),
+)
 def test_a_method_learns_what_it_learned(name, who):
     compare(run(name, who), stored("methods")[f"{name}/{who}"], TOLERANCES["run"])
 

@@ -5,6 +5,7 @@ import os
 
 import numpy as np
 import pytest
+from quick import quick
 
 from ibpcl import noise
 from ibpcl.errors import UserError
@@ -18,7 +19,34 @@ CHECKS = catalogue.checks()
 NAMES = [str(check) for check in CHECKS]
 
 
-@pytest.mark.parametrize("check", CHECKS, ids=str)
+@pytest.mark.parametrize(
+    "check",
+    quick(
+        [
+            "gradients/kernels.activations.relu",
+            "gradients/activations.relu",
+            "gradients/gaussian.log_density",
+            "gradients/local_linear.kept_moments",
+            "gradients/masked_weights.sample_mean_field.bernoulli",
+            "gradients/sticks.log_odds.logit",
+            "gradients/depth.Blocks.forward",
+            "gradients/gated.gates",
+            "gradients/elbo.softplus.concrete",
+            "gradients/elbo.learned-alpha.concrete",
+            "gradients/fixed-elbo.logistic",
+            "densities/weibull.log_density",
+            "samplers/weibull.sample",
+            "divergences/concrete.kl",
+            "estimators/weibull.sample.k",
+            "definitions/mask-storage",
+            "definitions/algorithm.coresets",
+            "errata/mask-kl-which",
+            "errata/uniform-prior",
+        ],
+        CHECKS,
+        "each group is there; `ibpcl check` runs all",
+    ),
+)
 def test_the_check_passes(check):
     result = catalogue.run(check, seed=1)
     assert result.outcome.ok, result.outcome.text or result.outcome.words

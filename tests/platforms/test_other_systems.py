@@ -128,6 +128,7 @@ def test_a_run_and_all_that_shows_it(commands, tmp_path):
     assert (tmp_path / "my run" / "report.html").exists()
 
 
+@pytest.mark.slow  # processes on a simulated system
 def test_checks_also_of_a_file_that_never_returns(commands):
     codes, said = commands(
         ["check", "gaussian.kl", "errata/masked-prior"],
@@ -137,6 +138,7 @@ def test_checks_also_of_a_file_that_never_returns(commands):
     assert codes == ["0", "0", "3"], said  # 3: undecided, because it was ended
 
 
+@pytest.mark.slow  # processes on a simulated system
 def test_a_class_from_the_key_to_the_export(commands, tmp_path):
     codes, said = commands(
         ["class", "list"],

@@ -1,7 +1,10 @@
 """The numbers and claims of tutorial 2 agree with its run."""
 
 import numpy as np
+import pytest
 from tutorial import Tutorial
+
+pytestmark = pytest.mark.slow  # the building of the site runs it
 
 tutorial = Tutorial(__file__)
 

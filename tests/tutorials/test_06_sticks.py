@@ -1,9 +1,12 @@
 """The numbers and claims of tutorial 6 agree with its run."""
 
 import numpy as np
+import pytest
 from tutorial import Tutorial
 
 from ibpcl.verify import check
+
+pytestmark = pytest.mark.slow  # the building of the site runs it
 
 tutorial = Tutorial(__file__)
 

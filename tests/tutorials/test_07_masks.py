@@ -1,12 +1,15 @@
 """The numbers and claims of tutorial 7 agree with its run."""
 
 import numpy as np
+import pytest
 from tutorial import Tutorial
 
 from ibpcl.methods.npbcl import Settings
 from ibpcl.numerics import logistic_kl, logit
 from ibpcl.primitives import bernoulli, concrete
 from ibpcl.verify import check
+
+pytestmark = pytest.mark.slow  # a training; the building of the site runs it
 
 tutorial = Tutorial(__file__)
 

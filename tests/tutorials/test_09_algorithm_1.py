@@ -3,7 +3,10 @@ same.
 """
 
 import numpy as np
+import pytest
 from tutorial import Tutorial
+
+pytestmark = pytest.mark.slow  # a training; the building of the site runs it
 
 tutorial = Tutorial(__file__)
 

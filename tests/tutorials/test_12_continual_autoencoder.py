@@ -3,9 +3,12 @@
 from pathlib import Path
 
 import numpy as np
+import pytest
 from tutorial import Tutorial
 
 from ibpcl.paper.numbers import KNN
+
+pytestmark = pytest.mark.slow  # a training; the building of the site runs it
 
 tutorial = Tutorial(__file__)
 

@@ -1,9 +1,12 @@
 """The numbers and claims of tutorial 14 agree with its run."""
 
 import numpy as np
+import pytest
 from tutorial import Tutorial
 
 from ibpcl.methods.npbcl_settings import Settings
+
+pytestmark = pytest.mark.slow  # a training; the building of the site runs it
 
 tutorial = Tutorial(__file__)
 NAMES = ("naive", "ewc", "vcl", "npbcl")

@@ -1,9 +1,12 @@
 """The numbers and claims of tutorial 15 agree with its run."""
 
 import numpy as np
+import pytest
 from tutorial import Tutorial
 
 from ibpcl.exact import points, study
+
+pytestmark = pytest.mark.slow  # a training; the building of the site runs it
 
 tutorial = Tutorial(__file__)
 DIAGONAL = ("Laplace", "VCL", "BGD")

@@ -1,9 +1,12 @@
 """The claims of tutorial 16 agree with its run."""
 
 import numpy as np
+import pytest
 from tutorial import Tutorial
 
 from ibpcl.primitives import convolution
+
+pytestmark = pytest.mark.slow  # a training; the building of the site runs it
 
 tutorial = Tutorial(__file__)
 

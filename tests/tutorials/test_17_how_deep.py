@@ -1,8 +1,11 @@
 """The claims of tutorial 17 agree with its run."""
 
 import numpy as np
+import pytest
 from scipy.stats import poisson
 from tutorial import Tutorial
+
+pytestmark = pytest.mark.slow  # a training; the building of the site runs it
 
 tutorial = Tutorial(__file__)
 

@@ -147,6 +147,7 @@ def test_values_of_expressions_are_those_of_the_run():
     ]
 
 
+@pytest.mark.slow  # checks of many mutants
 def test_a_mutant_that_changes_nothing_is_no_mistake():
     # Where no pi is near one, it does not matter where 1 - pi is cut off; the point of the check
     # decides.

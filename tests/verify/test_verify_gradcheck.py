@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from quick import quick
 from scipy.special import expit
 
 from ibpcl.verify import assert_correct, check
@@ -473,7 +474,7 @@ def test_directions_that_fail_are_enough_to_call_a_gradient_wrong(monkeypatch):
     assert report.score == 0.5
 
 
-@pytest.mark.parametrize("share", [0.001, 0.5])
+@pytest.mark.parametrize("share", [0.001, pytest.param(0.5, marks=pytest.mark.slow)])  # seconds
 # the second is not complex-safe
 @pytest.mark.parametrize("smooth", [lambda x: x**2, lambda x: x * np.abs(x)])
 def test_kinks_of_a_large_input_are_left_out_and_the_rest_is_judged(smooth, share):
@@ -516,7 +517,13 @@ def test_a_wrong_gradient_behind_exact_zeros_is_found():
 
 @pytest.mark.parametrize(
     ("size", "factor"),
-    [pytest.param(200_000, -1.0, marks=pytest.mark.slow), (20_000, -1.0), (20_000, 2.0)],
+    # seconds each, for forward calls of so many numbers
+    quick(
+        ["20000, 2.0"],
+        [(200_000, -1.0), (20_000, -1.0), (20_000, 2.0)],
+        "a factor is harder to see than a sign",
+        name=lambda case: f"{case[0]}, {case[1]}",
+    ),
 )
 def test_a_float32_mean_hides_neither_a_sign_nor_a_factor(size, factor):
     x = np.random.default_rng(4).normal(size=size)

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 from classroom_common import BOX, needs_box
+from quick import quick
 
 from ibpcl.classroom.assignments.assignment import find
 from ibpcl.classroom.authoring.selftest import submission_of
@@ -46,7 +47,15 @@ def wrong(results):
 
 
 @needs_box
-@pytest.mark.parametrize("path", SOLUTIONS, ids=lambda path: path.stem)
+@pytest.mark.parametrize(
+    "path",
+    quick(
+        ["01_softplus", "04_reversed"],
+        SOLUTIONS,
+        "the same judge reads every solution",
+        name=lambda path: path.stem,
+    ),
+)
 def test_a_solution_written_from_the_statement_earns_full_points(path):
     result = judged((path, b"the key of a course"))
     assert result.score == 90 and not result.flags, wrong([result])

@@ -41,6 +41,7 @@ def change(path, old, new):
     path.write_text(text.replace(old, new))
 
 
+@pytest.mark.slow  # judges a solution and its mistakes
 @needs_box
 def test_the_example_passes_its_gate(folder):
     outcomes = list(selftest.run(load(folder), BOX, jobs=1))

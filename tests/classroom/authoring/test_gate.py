@@ -62,6 +62,7 @@ def refuse_failures(outcomes, named_at_least):
     assert len(unnamed) <= (1 - named_at_least) * len(named), "\n".join(unnamed)
 
 
+@pytest.mark.slow  # a minute of judging
 @needs_box
 @pytest.mark.parametrize("name", names())
 def test_a_sample_of_the_gate(name, sampled):

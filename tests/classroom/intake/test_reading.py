@@ -17,6 +17,7 @@ import zlib
 
 import pytest
 from classroom_common import first
+from quick import quick
 
 from ibpcl.classroom.intake import submission as submissions
 from ibpcl.classroom.intake.reading import archives, notebooks, process
@@ -133,7 +134,7 @@ def bomb(method, size):
 
 @pytest.mark.parametrize("method", [zipfile.ZIP_BZIP2, zipfile.ZIP_DEFLATED])
 def test_bombs_are_unpacked_no_further_than_allowed(method):
-    data = bytes(bomb(method, 256 << 20))
+    data = bytes(bomb(method, 64 << 20))
     item = archives.members(data)[0].item
     tracemalloc.start()
     with pytest.raises(archives.Damaged, match="more than"):
@@ -143,7 +144,7 @@ def test_bombs_are_unpacked_no_further_than_allowed(method):
 
 
 def test_a_lzma_bomb_is_unpacked_no_further_than_allowed():
-    data = bytes(packed(zipfile.ZIP_LZMA, text=b"\0" * (64 << 20)))
+    data = bytes(packed(zipfile.ZIP_LZMA, text=b"\0" * (32 << 20)))
     with pytest.raises(archives.Damaged, match="more than"):
         archives.content(data, archives.members(data)[0].item, 4 << 20)
 
@@ -219,19 +220,25 @@ def test_what_is_not_a_notebook_is_refused_or_empty(text, tmp_path):
         assert "def " not in found.source
 
 
+LARGE = {
+    "f-string": "x = f'" + "{a}" * 40000 + "'\n",
+    "collisions": "D = {" + ",".join(f"{k * (2**61 - 1)}:0" for k in range(1, 50000)) + "}\n",
+    "sum": "x = " + "+".join(["1"] * 90000) + "\n",
+    "brackets": "x = " + "[" * 5000 + "]" * 5000 + "\n",
+    "minus": "x = " + "-" * 300000 + "1\n",
+    "integer": "x = 0x" + "f" * 100000 + "\n",
+    "name": "a" * 900000 + "\n",
+    "lines": "STUDENT = 'ada'\n" * 20000,
+}
+
+
 @pytest.mark.parametrize(
     "text",
-    [
-        "x = f'" + "{a}" * 60000 + "'\n",
-        "D = {" + ",".join(f"{k * (2**61 - 1)}:0" for k in range(1, 50000)) + "}\n",
-        "x = " + "+".join(["1"] * 90000) + "\n",
-        "x = " + "[" * 5000 + "]" * 5000 + "\n",
-        "x = " + "-" * 300000 + "1\n",
-        "x = 0x" + "f" * 100000 + "\n",
-        "a" * 900000 + "\n",
-        "STUDENT = 'ada'\n" * 20000,
-    ],
-    ids=["f-string", "collisions", "sum", "brackets", "minus", "integer", "name", "lines"],
+    quick(
+        ["f-string", "brackets", "name"],
+        [pytest.param(text, id=name) for name, text in LARGE.items()],
+        "each is a text that Python's parser is slow with",
+    ),
 )
 def test_no_text_keeps_the_reader_busy(text, tmp_path):
     path = tmp_path / "hw.py"
@@ -241,8 +248,8 @@ def test_no_text_keeps_the_reader_busy(text, tmp_path):
         submissions.refuse(submissions.read(path).source, ["numpy"])
     except UserError as error:
         assert "hw.py" in str(error)
-    # of this process: the work is done in the reader's
-    assert time.process_time() - start < 1.0
+    # of this process: the work, seconds for the first text, is done in the reader's
+    assert time.process_time() - start < 2.0
     assert submissions.literals("STUDENT = 'ben'\n")["STUDENT"] == "ben"
 
 

@@ -13,6 +13,8 @@ from ibpcl.classroom.assignments.assignment import find, names
 from ibpcl.classroom.judging.naming.naming_gradients import trivial_truths
 from ibpcl.classroom.judging.running import parallel
 
+pytestmark = pytest.mark.slow  # hundreds of hand-ins are judged
+
 MOST_FOR_A_GUESS = 3  # of 90
 MOST_LOST = 10  # of 90, on average over misconceptions
 VARIANTS = [(name, variant) for name in names() for variant in find(name).variants]

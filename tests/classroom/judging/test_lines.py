@@ -66,6 +66,7 @@ def test_a_public_task_shows_the_line_and_the_sentence_where_the_level_allows_it
     assert result.score == score(INNER)
 
 
+@pytest.mark.slow  # judges a whole hand-in twice
 @needs_box
 def test_a_hidden_task_shows_the_line_only():
     text, result = located(FACTOR, public_only=False)
@@ -91,6 +92,7 @@ def test_the_line_of_a_sign_is_that_which_makes_the_gradient():
     assert sentence.startswith("mu: ") and place in sentence
 
 
+@pytest.mark.slow  # judges a whole hand-in twice
 @needs_box
 def test_where_no_line_is_found_the_second_hint_is_shown():
     scrambled = (
@@ -159,6 +161,7 @@ def test_a_hand_in_that_hangs_in_the_second_run_is_graded_all_the_same(monkeypat
     assert "of gaussian_weights.py" in verdict(result, "1b").lines[0]
 
 
+@pytest.mark.slow  # judges a whole hand-in twice
 @needs_box
 def test_the_second_run_has_the_checker_and_no_derivation():
     from ibpcl.classroom.judging.running.client import SubmissionError, Worker

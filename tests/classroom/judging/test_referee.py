@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from classroom_common import BOX, KEY, judged, verdict
+from quick import quick
 
 from ibpcl.classroom.assignments import PUBLIC
 from ibpcl.classroom.assignments import assignment as assignments
@@ -144,19 +145,26 @@ def test_the_exhibits_as_they_were_earn_nothing_and_the_feedback_says_why():
     assert "not filled in" in words[-1]
 
 
-def test_a_proof_must_be_numbers_that_the_judge_can_compute_with():
-    for given in (
-        "(10 ** 12,), 1.0",
-        "(np.zeros(20_000),), 1.0",
-        "('a',), 1.0",
-        "5",
-        "None, None",
-        "(np.ones(2) * 1j,), 1.0",
-    ):
-        text = solution() + "".join(
-            f"\n\ndef proof_{task}():\n    return {given}\n" for task in MISTAKES
-        )
-        assert judged(text, TOY).score == pytest.approx(20 * 0.85), given
+@pytest.mark.parametrize(
+    "given",
+    quick(
+        ["(np.zeros(20_000),), 1.0", "('a',), 1.0"],
+        [
+            "(10 ** 12,), 1.0",
+            "(np.zeros(20_000),), 1.0",
+            "('a',), 1.0",
+            "5",
+            "None, None",
+            "(np.ones(2) * 1j,), 1.0",
+        ],
+        "each judges a hand-in; one is too large, and one is no number",
+    ),
+)
+def test_a_proof_must_be_numbers_that_the_judge_can_compute_with(given):
+    text = solution() + "".join(
+        f"\n\ndef proof_{task}():\n    return {given}\n" for task in MISTAKES
+    )
+    assert judged(text, TOY).score == pytest.approx(20 * 0.85)
 
 
 def test_a_point_where_the_planted_gradient_is_right_refutes_nothing():
@@ -178,7 +186,12 @@ def test_a_point_where_the_planted_gradient_is_right_refutes_nothing():
 
 
 @pytest.mark.parametrize(
-    "shapes", ["((80, 1, 1, 1), (80, 1, 1), (80, 1), (80,))", "((9000,), (9, 1), (5, 1, 1), (1,))"]
+    "shapes",
+    quick(
+        ["((9000,), (9, 1), (5, 1, 1), (1,))"],
+        ["((80, 1, 1, 1), (80, 1, 1), (80, 1), (80,))", "((9000,), (9, 1), (5, 1, 1), (1,))"],
+        "each judges a hand-in, whose entries are counted in one place",
+    ),
 )
 def test_point_of_a_proof_that_would_take_gigabytes_is_refused(shapes):
     assignment = find("8")

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from quick import quick
 
 from ibpcl.cli import main
 from ibpcl.evaluation import codes
@@ -71,7 +72,14 @@ def typed(capsys, out, target, *arguments):
     return code, captured.out, captured.err
 
 
-@pytest.mark.parametrize("target", GENERATIVE_TARGETS)
+@pytest.mark.parametrize(
+    "target",
+    quick(
+        ["samples"],
+        GENERATIVE_TARGETS,
+        "a target trains for seconds, and writes its files as all others do",
+    ),
+)
 def test_a_quick_look_from_beginning_to_end(target, cells, capsys, monkeypatch):
     if target == "tsne":  # its own test is in tests/evaluation
         monkeypatch.setattr(codes, "require_tsne", lambda: None)

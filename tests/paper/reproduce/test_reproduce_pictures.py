@@ -2,10 +2,12 @@
 other.
 """
 
+import itertools
 import math
 
 import numpy as np
 import pytest
+from quick import quick
 
 from ibpcl.evaluation import figures
 from ibpcl.experiments.tables import Entry, Printed
@@ -44,8 +46,15 @@ def looks(ax):
     }
 
 
-@pytest.mark.parametrize("count", [1, 2, 3, 4])
-@pytest.mark.parametrize("draw", [draw_curves, draw_bands, draw_shares])
+@pytest.mark.parametrize(
+    ("draw", "count"),
+    quick(
+        ["draw_curves-1", "draw_curves-4", "draw_bands-3", "draw_shares-2"],
+        itertools.product([draw_curves, draw_bands, draw_shares], [1, 2, 3, 4]),
+        "each kind of panel and each number of panels is there",
+        name=lambda case: f"{case[0].__name__}-{case[1]}",
+    ),
+)
 def test_nothing_of_panels_and_their_legend_is_cut_off_or_overlaps(draw, count):
     axes = pictures.panels(count)
     for ax in axes:

@@ -7,6 +7,7 @@ import re
 
 import numpy as np
 import pytest
+from quick import quick
 from scipy import stats
 
 from ibpcl import storage
@@ -88,7 +89,12 @@ COMPARED = (
 
 
 @pytest.mark.parametrize(
-    "target", [target for target in TARGETS if target not in GENERATIVE_TARGETS]
+    "target",
+    quick(
+        ["accuracy"],
+        [target for target in TARGETS if target not in GENERATIVE_TARGETS],
+        "a target trains for seconds, and writes its files as all others do",
+    ),
 )
 def test_a_quick_look_from_beginning_to_end(target, tmp_path, tiny, capsys):
     rows = ["--methods", ROWS[target]] if target in ROWS else []
@@ -151,6 +157,7 @@ def test_a_quick_look_from_beginning_to_end(target, tmp_path, tiny, capsys):
         assert all(entry["interval"] == [None, None] for entry in one["entries"])
 
 
+@pytest.mark.slow  # trainings of a whole target
 def test_every_value_names_the_program_of_its_own_runs(tmp_path, tiny, capsys):
     arguments = ["accuracy", "--seeds", "2", "--datasets", "glyphs,permuted-glyphs"]
     arguments += ["--methods", "npbcl,npbcl-coreset"]
@@ -177,6 +184,7 @@ def test_every_value_names_the_program_of_its_own_runs(tmp_path, tiny, capsys):
     assert len(set(lines["commit"].tolist())) == 8
 
 
+@pytest.mark.slow  # trainings of a whole target
 def test_intervals_by_height_add_up_to_those_of_all_test_cells(tmp_path, tiny, capsys):
     code, _, _ = typed(capsys, tmp_path, tiny, "regression", "--seeds", "2")
     assert code == 0
@@ -771,6 +779,7 @@ def test_without_fine_tuning_a_row_has_as_many_epochs_in_all_as_the_default():
         assert sum(default.epochs_for(examples)) == epochs > sum(fewer.epochs_for(examples))
 
 
+@pytest.mark.slow  # trainings of a whole target
 def test_the_claims_are_measured_on_all_four_sets_with_the_epochs_of_every_row(
     tmp_path, tiny, capsys
 ):
@@ -810,6 +819,7 @@ def test_columns_are_counted_by_their_definition(monkeypatch):
     np.testing.assert_allclose(measures.first_columns(None), [100 * 4 / 6])
 
 
+@pytest.mark.slow  # trainings of a whole target
 def test_one_mask_costs_what_it_is_below_separate_masks_seed_by_seed(tmp_path, tiny, capsys):
     arguments = ["--seeds", "2", "--datasets", "glyphs"]
     code, _, _ = typed(capsys, tmp_path, tiny, "shared-mask", *arguments)
@@ -837,6 +847,7 @@ def test_one_mask_costs_what_it_is_below_separate_masks_seed_by_seed(tmp_path, t
     assert list(ways.values()) == [False, True, "joint", "ones"]
 
 
+@pytest.mark.slow  # trainings of a whole target
 def test_the_figure_of_longer_training_shows_the_means_and_deviations_of_its_tables(tmp_path, tiny):
     tiny = {key: text for key, text in tiny.items() if "epochs" not in key and "." not in key}
     few = {"vcl.hidden": "6", "vcl.likelihood_epochs": "0"}

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from quick import quick
 
 from ibpcl.verify.adapters.pair import Pair
 from ibpcl.verify.adapters.product import hvp_pair, jvp_pair
@@ -69,8 +70,24 @@ MISTAKES = {
 }
 
 
-@pytest.mark.parametrize("gradient", [energy_grad, None], ids=["gradient", "complex step"])
-@pytest.mark.parametrize("mistake", MISTAKES)
+@pytest.mark.parametrize(
+    ("mistake", "gradient"),
+    quick(
+        [
+            "right-gradient",
+            "a sign-gradient",
+            "the curvature forgotten-gradient",
+            "a part of the symmetric matrix-complex step",
+            "point and direction exchanged-gradient",
+        ],
+        [
+            pytest.param(mistake, gradient, id=f"{mistake}-{way}")
+            for mistake in MISTAKES
+            for way, gradient in (("gradient", energy_grad), ("complex step", None))
+        ],
+        "both ways to the right product are there",
+    ),
+)
 def test_planted_mistakes_of_second_order_are_caught(mistake, gradient):
     report = judge(hvp_pair(energy, MISTAKES[mistake], X, gradient))
     assert report.verdict == ("ok" if mistake == "right" else "wrong"), str(report)

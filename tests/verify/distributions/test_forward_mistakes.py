@@ -9,6 +9,7 @@ import itertools
 import pytest
 from forward_mistakes import HARMLESS, HEAD, PLANTED, RIGHT
 from published import PUBLISHED, STANDARDIZE
+from quick import quick
 
 from ibpcl.verify.distributions.checking import check_group
 from ibpcl.verify.distributions.reading import groups_in
@@ -70,7 +71,28 @@ def test_another_way_to_draw_is_right(loaded, family, function, old, new):
     assert report.ok, str(report)
 
 
-@pytest.mark.parametrize("mistake", PLANTED, ids=lambda m: f"{m.family}.{m.function}:{m.new}")
+@pytest.mark.parametrize(
+    "mistake",
+    quick(
+        [
+            "normal.log_density:",
+            "normal.cdf:/ sigma**2)",
+            "normal.kl:return (",
+            "kumaraswamy.sample:(1 / a)) ** (1 / b)",
+            "exponential.quantile:log(p)",
+            "gamma.log_density:- x / b",
+            "beta.entropy:return -betaln(a, b)",
+            "gumbel.variance:np.pi**2 / 6 * beta",
+            "weibull.sample:** k",
+            "bernoulli.kl:(1 - p_p) / (1 - p_q)",
+            "sigmoid.inverse:np.log(1 - y) - np.log(y)",
+            "student.log_density:",
+        ],
+        PLANTED,
+        "each kind of function is there, each kind of mistake, and both ends of a search",
+        name=lambda m: f"{m.family}.{m.function}:{m.new}",
+    ),
+)
 def test_a_mistake_is_caught_and_named(loaded, mistake):
     text = spoiled(RIGHT[mistake.family], mistake.function, mistake.old, mistake.new)
     report = report_on(loaded(text))
