@@ -38,16 +38,16 @@ def load_small(name, data_dir=None, seed=0):
     return Dataset(name, *parts, tuple("ABCDEFGHIJ"))
 
 
-COMPILATION = 120  # seconds, at most
+COMPILATION = 600  # seconds, at most
+# Hundreds of processes import the package; without compiled files each takes twice as long.
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 DRAW = run_figures.draw  # of a run's own figures
 
 
 @pytest.hookimpl(optionalhook=True)  # without pytest-xdist, too
 def pytest_xdist_auto_num_workers():
-    """Return one worker more than there are cores: some tests wait, for a process or for the
-    clock.
-    """
-    return 1 + processors.usable()
+    """Return the number of cores that this process may use."""
+    return processors.usable()
 
 
 def pytest_sessionstart():
