@@ -259,9 +259,9 @@ def assignment_pages():
     pages["assignments/index.md"] = "\n\n".join(
         [
             "# Assignments",
-            "Eight assignments lead from one Gaussian weight to continual learning. Each has a "
-            "statement, a file to complete, and checks that run on your own machine. Grading "
-            "explains every mistake that it can name. Alone or in a course, start with",
+            "Nine assignments lead from one Gaussian weight to continual learning and images. "
+            "Each has a statement, a file to complete, and checks that run on your own machine. "
+            "Grading explains every mistake that it can name. Alone or in a course, start with",
             "```sh\nibpcl class new 1 --out homework\nibpcl class check "
             "homework/gaussian_weights.py\n```",
             "\n".join(rows),

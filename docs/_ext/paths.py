@@ -269,7 +269,7 @@ TUTORIALS = (
             "ibpcl.primitives.local_convolution",
             "ibpcl.models.convolution",
         ),
-        (),
+        (9,),
         0.5,
         6,
     ),

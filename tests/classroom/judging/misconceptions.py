@@ -538,4 +538,86 @@ def exact_posterior(x, y, noise):
     return np.linalg.solve(precision, pulled), np.linalg.inv(precision)
 ''',
     ),
+    _of(
+        "9",
+        "9a",
+        "the kernel is turned, as in signal processing",
+        "other_variant",
+        '''
+_f, _g = conv2d, conv2d_vjp
+def conv2d(x, w, bias, stride, padding):
+    return _f(x, w[::-1, ::-1], bias, stride, padding)
+def conv2d_vjp(dh, cache):
+    dx, dw, dbias = _g(dh, cache)
+    return dx, dw[::-1, ::-1], dbias
+''',
+    ),
+    _of(
+        "9",
+        "9a",
+        "the bias is added for every entry of the kernel",
+        "missing_term constant_factor other_input",
+        '''
+_f, _g = conv2d, conv2d_vjp
+def conv2d(x, w, bias, stride, padding):
+    size = w.shape[0] * w.shape[1]
+    h, cache = _f(x, w, size * bias, stride, padding)
+    return h, (cache, size)
+def conv2d_vjp(dh, cache):
+    dx, dw, dbias = _g(dh, cache[0])
+    return dx, dw, cache[1] * dbias
+''',
+    ),
+    _of(
+        "9",
+        "9c",
+        "the mean of a window",
+        "other_function other_variant missing_term",
+        '''
+def pool2d(x, window):
+    return _windows(x, window).mean(axis=3), (x.shape, window)
+def pool2d_vjp(dh, cache):
+    shape, window = cache
+    n, down, across, k = dh.shape
+    share = np.repeat(dh[:, :, :, None] / window**2, window**2, axis=3)
+    return _windows_vjp(share, shape, window)
+''',
+    ),
+    _of(
+        "9",
+        "9d",
+        "every pixel of a window gets the gradient",
+        "elementwise_factor few_entries",
+        '''
+def pool2d_vjp(dh, cache):
+    _, shape, window = cache
+    return _windows_vjp(np.repeat(dh[:, :, :, None], window**2, axis=3), shape, window)
+''',
+    ),
+    _of(
+        "9",
+        "9e",
+        "the bias has no mask",
+        "missing_term elementwise_factor other_function ignored_input",
+        '''
+def masked_conv2d(x, v, z, bias, stride, padding):
+    h, inner = conv2d(x, z * v, bias, stride, padding)
+    return h, (v, z, inner)
+def masked_conv2d_vjp(dh, cache):
+    v, z, inner = cache
+    dx, dw, dbias = conv2d_vjp(dh, inner)
+    return dx, z * dw, (v * dw).sum(axis=(0, 1)), dbias
+''',
+    ),
+    _of(
+        "9",
+        "9i",
+        "the frame is forgotten",
+        "ignored_input other_function wrong_shape",
+        '''
+_f = convolution_matrix
+def convolution_matrix(w, height, width, stride, padding):
+    return _f(w, height, width, stride, 0)
+''',
+    ),
 ]
