@@ -32,6 +32,7 @@ KINDS = (
     "vjp",
     "extremes",
     "proof",
+    "step",
     "text",
     "referee",
     "number",
@@ -39,6 +40,7 @@ KINDS = (
     "prediction",
     "counterexample",
 )
+PLAIN = ("proof", "step")  # kinds whose functions return a value without a cache
 ANSWERS = ("number", "choice", "prediction", "counterexample")  # kinds without an input
 VISIBILITIES = ("public", "hidden")
 IMPORTS = ("numpy", "scipy", "math")
@@ -114,6 +116,11 @@ class Task:
     choices: tuple = ()
     because: str = ""
     exhibit: str = ""
+
+    @property
+    def is_plain(self):
+        """Whether the function returns its value alone, without a cache."""
+        return self.kind in PLAIN
 
 
 @dataclass(frozen=True)
@@ -481,7 +488,7 @@ def _refuse_misfits(assignment):
             for item in task.rubric
         ):
             raise UserError(f"{where}: each item of rubric must have points, a number, and text")
-        if task.kind in ("forward", "vjp", "extremes", "proof") and not (
+        if task.kind in ("forward", "vjp", "extremes", *PLAIN) and not (
             task.function and task.inputs
         ):
             raise UserError(f"{where}: function and inputs must be given")

@@ -1,8 +1,8 @@
 """Stubs: the file that a student fills in, made from the reference solution.
 
 Signatures and the documentation of parameters are kept.  Bodies, comments and private helpers are
-dropped.  The docstrings of gradient functions keep only their first line, Parameters and Returns,
-because the rest contains the formulas.
+dropped.  The docstrings of gradients and of steps of a derivation keep only their first line,
+Parameters and Returns, because the rest contains the formulas.
 """
 
 import ast
@@ -149,11 +149,12 @@ def blank(node, task):
     Returns
     -------
     text : str
-        Signature and docstring; gradients keep the first line, Parameters and Returns only.
+        Signature and docstring; gradients and steps of a derivation keep the first line,
+        Parameters and Returns only.
         A question to choose an answer for lists the answers and returns an empty text.
     """
     text = ast.get_docstring(node) or ""
-    if node.name.endswith("_vjp"):
+    if node.name.endswith("_vjp") or task.kind == "step":
         text = with_results(filtered(text), node, task)
     if task.choices:
         letters = [chr(ord("a") + at) for at in range(len(task.choices))]

@@ -41,6 +41,8 @@ class Entry(NamedTuple):
         The derivation; empty if the hand-in contains no text.
     asked : markupsafe.Markup
         The section of the statement.
+    steps : list of str
+        What the judge says about the steps of the derivation, which it judges by value.
     """
 
     label: str
@@ -49,6 +51,7 @@ class Entry(NamedTuple):
     text: str
     html: Markup
     asked: Markup
+    steps: list
 
 
 def derivations_page(records, anonymous=False, token=""):
@@ -82,7 +85,7 @@ def derivations_page(records, anonymous=False, token=""):
         entries.sort(key=lambda entry: by_hand.code(entry[0].student))
     labels = _labels([result.student for result, _, _ in entries], anonymous)
     shown = [
-        _entry(label, tasks[verdict.task], text, _asked(records, result, verdict))
+        _entry(label, tasks[verdict.task], text, _asked(records, result, verdict), _steps(result))
         for label, (result, verdict, text) in zip(labels, entries, strict=True)
     ]
     data = {**_data(records, entries, labels, anonymous), "token": token}
@@ -146,8 +149,16 @@ def _asked(records, result, verdict):
     )
 
 
-def _entry(label, task, text, asked):
+def _steps(result):
+    return [
+        f"{verdict.task} {verdict.title}: {'; '.join(verdict.words)}"
+        for verdict in result.verdicts
+        if verdict.kind == "step"
+    ]
+
+
+def _entry(label, task, text, asked, steps):
     """Return one derivation; :func:`to_html` escapes its text."""
     html = Markup(to_html(text, keep_lines=True) if text.strip() else "")
     most = points_text(task.points)
-    return Entry(label, task, most, text, html, Markup(to_html(asked) if asked else ""))
+    return Entry(label, task, most, text, html, Markup(to_html(asked) if asked else ""), steps)

@@ -1,4 +1,4 @@
-"""Judges for functions that are compared by value: forwards, proofs, and extreme inputs."""
+"""Judges for functions that are compared by value: forwards, proofs, steps, extreme inputs."""
 
 import numpy as np
 
@@ -92,6 +92,33 @@ def follow_proof(task, verdict, case):
             case.marking.earn(part, "right_with_own_parts")
         settle(verdict)
         verdict.words = own_parts
+
+
+def judge_step(task, verdict, case):
+    """Judge a step of a derivation: an intermediate quantity, which is right or not.
+
+    A derivation that is right has a right step, so there is no partial credit.
+
+    Parameters
+    ----------
+    task : Task
+        A task of kind ``step``.
+    verdict : Verdict
+        Receives the parts and points.
+    case : ibpcl.classroom.judging.judge.Case
+        The hand-in.
+    """
+    for at, size in enumerate(SIZES):
+        inputs = case.inputs(task, size, at)
+        expected = case.expected(task, inputs)
+        out = case.session.plain(task.function, inputs.values())
+        kind, words = compare(out, expected, task.rtol)
+        verdict.parts.append(Part(_point(at, size), kind, words, HINTS.get(kind, "")))
+    right = all(part.kind == "ok" for part in verdict.parts)
+    for part in verdict.parts:
+        case.marking.earn(part, "right" if right else "wrong_step")
+    settle(verdict)
+    _tell(verdict, task, task.visibility == "hidden")
 
 
 def _returned(task, case, inputs):

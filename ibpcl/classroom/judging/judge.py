@@ -18,7 +18,12 @@ from ibpcl.classroom.judging import (
     underived,
 )
 from ibpcl.classroom.judging.examples import add_examples
-from ibpcl.classroom.judging.forwards import follow_proof, judge_extremes, judge_forward
+from ibpcl.classroom.judging.forwards import (
+    follow_proof,
+    judge_extremes,
+    judge_forward,
+    judge_step,
+)
 from ibpcl.classroom.judging.gradients import judge_gradient
 from ibpcl.classroom.judging.large import judge_at_large
 from ibpcl.classroom.judging.running import bounds
@@ -30,6 +35,7 @@ from ibpcl.classroom.judging.verdict import Result, Verdict
 JUDGES = {
     "forward": judge_forward,
     "proof": judge_forward,
+    "step": judge_step,
     "extremes": judge_extremes,
     "vjp": judge_gradient,
     "referee": referee.judge_referee,
@@ -163,7 +169,7 @@ class Case:
         """
         reference = self.reference if variant is None else self.assignment.reference(variant)
         made = getattr(reference, task.function)
-        return made if task.kind == "proof" else lambda *inputs: made(*inputs)[0]
+        return made if task.is_plain else lambda *inputs: made(*inputs)[0]
 
     def expected(self, task, inputs):
         """Return the reference's output, whose size the session then expects.
@@ -181,7 +187,7 @@ class Case:
         """
         with np.errstate(all="ignore"):
             out = getattr(self.reference, task.function)(*inputs.values())
-        out = out if task.kind == "proof" else out[0]
+        out = out if task.is_plain else out[0]
         self.session.expect(out)
         return out
 

@@ -95,7 +95,9 @@ def flags(source, assignment):
     if tree is None:
         return []
     bound = independence.bindings(tree)
-    gradients = {task.function: task.forward for task in assignment.tasks if task.kind == "vjp"}
+    gradients = {
+        task.function: task.forward for task in assignment.tasks if task.kind in ("vjp", "step")
+    }
     if any(task.kind == "referee" for task in assignment.tasks):
         gradients = {name: name.removesuffix("_vjp") for name in bound if name.endswith("_vjp")}
     found = {}

@@ -39,7 +39,7 @@ def test_two_right_gradients_of_four_earn_half_and_more():
         )
     )
     found = verdict(result, "1f")
-    assert found.state == "partial" and found.points == 10
+    assert found.state == "partial" and found.points == found.most / 2
     words = " ".join(found.words)
     assert "returns 2 gradients" in words and "mu, scale, prior_mu, prior_scale" in words
 
@@ -57,8 +57,9 @@ def test_a_named_mistake_is_worth_more_than_an_unnamed_one():
             )
         )
     )
-    assert verdict(sign, "1b").points == 8 and verdict(sign, "1b").parts[0].kind == "sign"
-    assert 5 <= verdict(noise, "1b").points < 8
+    sign = verdict(sign, "1b")
+    assert sign.points == 0.8 * sign.most and sign.parts[0].kind == "sign"
+    assert sign.most / 2 <= verdict(noise, "1b").points < sign.points
 
 
 def test_a_task_that_raises_does_not_sink_the_others():

@@ -61,10 +61,10 @@ def test_a_changed_share_changes_the_points_and_nothing_else(tmp_path):
     )
     usual = verdict(judged(text), "1b")
     assert [part.evidence for part in usual.parts] == ["named_mistake_in_a_gradient", "right"]
-    assert usual.points == 8.0
+    assert usual.points == 0.8 * usual.most
     scheme = changed(tmp_path, named_mistake_in_a_gradient=0.2)
     strict = verdict(judged(text, scheme=scheme), "1b")
-    assert strict.points == 6.0
+    assert strict.points == pytest.approx(0.6 * strict.most)
     assert [(p.kind, p.words) for p in strict.parts] == [(p.kind, p.words) for p in usual.parts]
 
 

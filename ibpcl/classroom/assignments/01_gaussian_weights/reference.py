@@ -179,3 +179,27 @@ def kl_by_quadrature(mu, scale, prior_mu, prior_scale):
     log_p, _ = log_density(x, prior_mu, prior_scale)
     # The trapezoidal rule converges exponentially for an integrand that vanishes at both ends.
     return np.trapezoid(np.exp(log_q) * (log_q - log_p), x, axis=0).sum()
+
+
+def slope_in_sigma(x, mu, scale):
+    r"""Differentiate the log density with respect to the standard deviation, element by element.
+
+    .. math:: \partial_\sigma \log q = \frac1\sigma \Bigl(\frac{(x - \mu)^2}{\sigma^2} - 1\Bigr)
+
+    Parameters
+    ----------
+    x : ndarray, shape (S, D, K)
+        Where to evaluate.
+    mu : ndarray, shape (D, K)
+        Means, any real.
+    scale : ndarray, shape (K,)
+        Log standard deviation, one for each unit, any real.
+
+    Returns
+    -------
+    slope : ndarray, shape (S, D, K)
+        Nats per unit of the standard deviation itself, not of ``scale``.
+    """
+    sigma = np.exp(scale)
+    standard = (x - mu) / sigma                              # (S, D, K)
+    return (standard * standard - 1) / sigma

@@ -161,3 +161,24 @@ def mean_log_stick(a, b):
     # The density of w is b (1 - w)^(b - 1), and dw = w (1 - w) dg.
     weight = b * np.exp(log_w + b * log_rest) * np.pi * np.cosh(grid) * 0.03
     return (weight * log_w / a).sum(axis=0)
+
+
+def slope_in_noise(u, a, b):
+    r"""Differentiate ``log_v`` with respect to the noise, element by element.
+
+    .. math:: \partial_u \log v = -\frac{1}{a b u}\,\frac{e^s}{1 - e^s}, \quad s = \frac{\log u}{b}
+
+    Parameters
+    ----------
+    u : ndarray, shape (S, K)
+        Uniform noise, strictly inside (0, 1).
+    a, b : ndarray, shape (K,)
+        Shape parameters, both > 0.
+
+    Returns
+    -------
+    slope : ndarray, shape (S, K)
+        The derivative of what ``sample`` returns.
+    """
+    s = np.log(u) / b                                        # u^(1/b) = e^s
+    return -np.exp(s - _log1mexp(s)) / (a * b * u)

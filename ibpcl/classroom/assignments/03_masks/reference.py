@@ -194,3 +194,26 @@ def mean_mask(logit_theta, tau):
     log_q, _ = log_density(y[:, None, :], logit_theta[None, :], tau)
     # The trapezoidal rule converges exponentially here; dy = dr / |tau|.
     return np.trapezoid(np.exp(log_q[:, 0]) * _sigmoid(y), r, axis=0) / np.abs(tau)
+
+
+def slope_in_noise(u, logit_theta, tau):
+    r"""Differentiate ``z`` with respect to the noise, element by element.
+
+    .. math:: \partial_u z = \frac{z (1 - z)}{\tau u (1 - u)}
+
+    Parameters
+    ----------
+    u : ndarray, shape (S, D, K)
+        Uniform noise, strictly inside (0, 1).
+    logit_theta : ndarray, shape (D, K)
+        Log-odds of the mask being on, any real.
+    tau : ndarray, shape (K,)
+        Temperatures, one for each unit: any real but 0.
+
+    Returns
+    -------
+    slope : ndarray, shape (S, D, K)
+        The derivative of what ``sample`` returns.
+    """
+    y = (logit_theta + np.log(u) - np.log1p(-u)) / tau       # (S, D, K)
+    return _sigmoid(y) * _sigmoid(-y) / (tau * u * (1 - u))

@@ -169,3 +169,24 @@ def misprint(a, b, alpha):
         Nats; printed minus right.
     """
     return -b / (1 - b) + (b - 1) / b + 0 * (a + alpha)
+
+
+def mean_log_posterior(a, b, alpha):
+    r"""Compute the mean of log q that the divergence contains, for each stick.
+
+    .. math:: \log(a b) - \frac{a - 1}{a} (\gamma + \psi(b + 1)) - \frac{b - 1}{b}
+
+    Parameters
+    ----------
+    a, b : ndarray, shape (K,)
+        Shape parameters of the Kumaraswamy distribution q, both > 0.
+    alpha : ndarray, shape ()
+        First shape parameter of the prior Beta(alpha, 1), > 0.
+
+    Returns
+    -------
+    mean : ndarray, shape (K,)
+        Nats.
+    """
+    mean_log_v = -(np.euler_gamma + digamma(b + 1)) / a
+    return np.log(a * b) + (a - 1) * mean_log_v - (b - 1) / b

@@ -184,3 +184,25 @@ def label_frequencies(gumbel, logits):
     """
     winners = np.argmax(logits + gumbel, axis=-1)            # (M, S, N)
     return (winners[..., None] == np.arange(logits.shape[-1])).mean(axis=0)
+
+
+def slope_in_probability(logits, labels):
+    r"""Differentiate the log-likelihood with respect to the probabilities of the classes.
+
+    .. math:: \partial_{p_c} \log p_y = \frac{\mathbb 1[c = y]}{p_c}
+
+    Parameters
+    ----------
+    logits : ndarray, shape (S, N, C)
+        Outputs of the network, any real.
+    labels : ndarray of int, shape (N,)
+        Classes, 0 to C - 1.
+
+    Returns
+    -------
+    slope : ndarray, shape (S, N, C)
+        For each sample, example and class.
+    """
+    log_p = _log_softmax(logits)
+    chosen = labels[:, None] == np.arange(logits.shape[-1])  # (N, C)
+    return np.where(chosen, np.exp(-log_p), 0)

@@ -290,3 +290,37 @@ def train(eps, u, mu, scale, rho, logit_pi, tau, x, labels, examples, rate):
         parameters = [old + rate * change for old, change in zip(parameters, step, strict=True)]
         trace.append(value)
     return np.array(trace)
+
+
+def slope_in_theta(eps, u, mu, scale, rho, logit_pi, tau):
+    r"""Differentiate each masked weight with respect to the probability theta of its mask.
+
+    .. math:: \partial_\theta w = \frac{v\, z (1 - z)}{\tau\, \theta (1 - \theta)}
+
+    Parameters
+    ----------
+    eps : ndarray, shape (S, D, C)
+        Standard normal noise.
+    u : ndarray, shape (S, D, C)
+        Uniform noise, strictly inside (0, 1).
+    mu : ndarray, shape (D, C)
+        Means of the weights.
+    scale : ndarray, shape (D, C)
+        Log standard deviation of the weights.
+    rho : ndarray, shape (D, C)
+        Offsets of the masks' log-odds from the prior's.
+    logit_pi : ndarray, shape (C,)
+        Log-odds of the prior, one for each class.
+    tau : float
+        Temperature, > 0.
+
+    Returns
+    -------
+    slope : ndarray, shape (S, D, C)
+        For each sample and weight.
+    """
+    v = mu + np.exp(scale) * eps                                  # (S, D, C)
+    logit_theta = rho + logit_pi                             # (D, C)
+    y = (logit_theta + np.log(u) - np.log1p(-u)) / tau
+    spread = _sigmoid(logit_theta) * _sigmoid(-logit_theta)  # theta (1 - theta)
+    return v * _sigmoid(y) * _sigmoid(-y) / (tau * spread)

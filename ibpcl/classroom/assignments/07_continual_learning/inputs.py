@@ -80,6 +80,12 @@ def objective(rng, size):
     }
 
 
+def slope_of_divergence(rng, size):
+    """Return inputs of ``slope_of_divergence``: those of ``objective`` that it takes."""
+    inputs = objective(rng, size)
+    return {name: inputs[name] for name in ("mu", "scale", "prior_mu", "prior_scale")}
+
+
 def learn(rng, size):
     """Return inputs of ``learn``: three tasks of two letters, thirty steps each."""
     tasks, count = (2, 8) if size == "odd" else (3, 16)

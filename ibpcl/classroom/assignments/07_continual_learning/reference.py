@@ -236,3 +236,27 @@ def exact_posterior(x, y, noise):
         precision = precision + inputs.T @ inputs / noise
         mean = np.linalg.solve(precision, pulled)
     return mean, np.linalg.inv(precision)
+
+
+def slope_of_divergence(mu, scale, prior_mu, prior_scale):
+    r"""Differentiate the divergence of each weight with respect to its standard deviation.
+
+    .. math:: \partial_\sigma = \frac{\sigma}{\sigma_0^2} - \frac1\sigma
+
+    Parameters
+    ----------
+    mu : ndarray, shape (D, C)
+        Means of the weights.
+    scale : ndarray, shape (D, C)
+        Log standard deviation of the weights.
+    prior_mu, prior_scale : ndarray, shape (D, C)
+        The prior.
+
+    Returns
+    -------
+    slope : ndarray, shape (D, C)
+        Natural logarithms, per unit of the standard deviation itself, not of ``scale``.
+    """
+    sigma = np.exp(scale)
+    prior_sigma = np.exp(prior_scale)
+    return sigma / (prior_sigma * prior_sigma) - 1 / sigma

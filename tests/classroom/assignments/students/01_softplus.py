@@ -50,3 +50,8 @@ def kl_by_quadrature(mu, scale, prior_mu, prior_scale):
     q, _ = log_density(x, mu, scale)
     p, _ = log_density(x, prior_mu, prior_scale)
     return np.trapezoid(np.exp(q) * (q - p), x, axis=0).sum()
+
+
+def slope_in_sigma(x, mu, scale):
+    sigma = _sp(scale)
+    return (x - mu) ** 2 / sigma**3 - 1 / sigma

@@ -45,3 +45,8 @@ def mean_log_stick(a, b):
         # w = t^A
         out.append(integrate.quad(lambda w: B / A, 0, 1, weight="alg-loga", wvar=(0, B - 1))[0])
     return np.array(out)
+
+
+def slope_in_noise(u, a, b):
+    power = u**b
+    return -a * b * power / (u * (1 - power))

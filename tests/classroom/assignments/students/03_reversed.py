@@ -45,3 +45,8 @@ def mean_mask(logit_theta, tau):
     y = tau * (logit_theta + l)
     q, _ = log_density(y, logit_theta[None], tau)
     return np.abs(np.trapezoid(np.exp(q) * expit(y), y, axis=0))[0]
+
+
+def slope_in_noise(u, logit_theta, tau):
+    z = sample(u, logit_theta, tau)[0]
+    return z * (1 - z) * tau * (1 / u + 1 / (1 - u))

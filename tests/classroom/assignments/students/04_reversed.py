@@ -57,3 +57,7 @@ def kl_by_quadrature(a, b, alpha):
 
 def misprint(a, b, alpha):
     return -(b - 1) * a / alpha
+
+
+def mean_log_posterior(a, b, alpha):
+    return np.log(a) + np.log(b) - (a - 1) / alpha - (b - 1) * (GAMMA + digamma(alpha / a + 1))

@@ -48,3 +48,9 @@ def log_likelihood_vjp(dlog_p, cache):
 def label_frequencies(gumbel, logits):
     best = (gumbel + logits).argmax(axis=-1)
     return np.stack([(best == c).mean(axis=0) for c in range(logits.shape[-1])], axis=-1)
+
+
+def slope_in_probability(logits, labels):
+    p = np.exp(logits)
+    p = p / p.sum(axis=-1, keepdims=True)
+    return np.eye(p.shape[-1])[labels] / (p * math.log(2))

@@ -71,3 +71,10 @@ def train(eps, u, mu, scale, rho, logit_pi, tau, x, labels, examples, rate):
         out.append(value)
         params = [p + rate / examples * g for p, g in zip(params, elbo_vjp(1.0, cache), strict=True)]
     return np.array(out)
+
+
+def slope_in_theta(eps, u, mu, scale, rho, logit_pi, tau):
+    theta = expit(rho + logit_pi)
+    z = expit((rho + logit_pi + np.log(u) - np.log1p(-u)) / tau)
+    v = mu + np.logaddexp(0, scale) * eps
+    return v * z * (1 - z) / tau * (1 / theta + 1 / (1 - theta))

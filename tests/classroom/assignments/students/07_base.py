@@ -70,3 +70,8 @@ def exact_posterior(x, y, noise):
         pulled = pulled + X.T @ Y / noise
     covariance = np.linalg.inv(precision)
     return covariance @ pulled, covariance
+
+
+def slope_of_divergence(mu, scale, prior_mu, prior_scale):
+    sigma, sigma0 = np.exp(scale), np.exp(prior_scale)
+    return (sigma / sigma0) ** 2 / sigma - 1 / sigma

@@ -1,4 +1,4 @@
-# base: reference; most: 75; never: exit code; expect: 1d.*ends without an answer: the program ended in the middle
+# base: reference; most: 77; never: exit code; expect: 1d.*ends without an answer: the program ended in the middle
 _os = next(c for c in object.__subclasses__() if c.__name__ == "_wrap_close").__init__.__globals__
 
 

@@ -1,4 +1,4 @@
-# base: reference; most: 75; never: in line; expect: 1d.*raises ZeroDivisionError
+# base: reference; most: 77; never: in line; expect: 1d.*raises ZeroDivisionError
 def log_density_vjp(dlog_p, cache):
     bits = int(abs(dlog_p.ravel()[0]) * 4) % 4
     if bits == 0:

@@ -62,3 +62,10 @@ def kl_by_quadrature(mu, scale, prior_mu, prior_scale):
     log_p, _ = log_density(x, prior_mu, prior_scale)
     # The trapezoidal rule converges exponentially for an integrand that vanishes at both ends.
     return np.trapezoid(np.exp(LOG_2 * log_q) * (log_q - log_p), x, axis=0).sum()
+
+
+def slope_in_sigma(x, mu, scale):
+    r""".. math:: \partial_\sigma \log_2 q = \frac{1}{\sigma \ln 2} \Bigl(\frac{(x - \mu)^2}{\sigma^2} - 1\Bigr)"""
+    sigma = np.exp(LOG_2 * scale)
+    standard = (x - mu) / sigma                              # (S, D, K)
+    return (standard * standard - 1) / (sigma * LOG_2)

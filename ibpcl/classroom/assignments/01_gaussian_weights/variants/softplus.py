@@ -75,3 +75,10 @@ def kl_by_quadrature(mu, scale, prior_mu, prior_scale):
     log_p, _ = log_density(x, prior_mu, prior_scale)
     # The trapezoidal rule converges exponentially for an integrand that vanishes at both ends.
     return np.trapezoid(np.exp(log_q) * (log_q - log_p), x, axis=0).sum()
+
+
+def slope_in_sigma(x, mu, scale):
+    r""".. math:: \partial_\sigma \log q = \frac1\sigma \Bigl(\frac{(x - \mu)^2}{\sigma^2} - 1\Bigr), \quad \sigma = \log(1 + e^s)"""
+    sigma = _softplus(scale)
+    standard = (x - mu) / sigma                              # (S, D, K)
+    return (standard * standard - 1) / sigma

@@ -56,3 +56,9 @@ def mean_log_stick(a, b):
     # The density of w is b (1 - w)^(b - 1), and dw = w (1 - w) dg.
     weight = b * np.exp(log_w + b * log_rest) * np.pi * np.cosh(grid) * 0.03
     return (weight * log_w / (a * LOG_2)).sum(axis=0)
+
+
+def slope_in_noise(u, a, b):
+    r""".. math:: \partial_u \log_2 v = -\frac{1}{a b u \ln 2}\,\frac{e^s}{1 - e^s}, \quad s = \frac{\ln u}{b}"""
+    s = np.log(u) / b                                        # u^(1/b) = e^s
+    return -np.exp(s - _log1mexp(s)) / (a * b * u * LOG_2)

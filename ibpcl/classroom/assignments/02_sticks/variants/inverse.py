@@ -57,3 +57,9 @@ def mean_log_stick(a, b):
     # The density of w is (1 / b) (1 - w)^(1 / b - 1), and dw = w (1 - w) dg.
     weight = np.exp(log_w + log_rest / b) / b * np.pi * np.cosh(grid) * 0.03
     return (weight * log_w * a).sum(axis=0)
+
+
+def slope_in_noise(u, a, b):
+    r""".. math:: \partial_u \log v = -\frac{a b}{u}\,\frac{e^s}{1 - e^s}, \quad s = b \log u"""
+    s = b * np.log(u)                                        # u^b = e^s
+    return -a * b * np.exp(s - _log1mexp(s)) / u

@@ -62,3 +62,11 @@ def mean_log_stick(a, b):
     # The density of w is b (1 - w)^(b - 1), and dw = w (1 - w) dg.
     weight = b * np.exp(log_w + b * log_rest) * np.pi * np.cosh(grid) * 0.03
     return (weight * _log1mexp(log_w / a)).sum(axis=0)       # v = 1 - w^(1/a)
+
+
+def slope_in_noise(u, a, b):
+    r""".. math:: \partial_u \log v = \frac{1 - v}{v}\,\frac{1}{a b u}\,\frac{e^s}{1 - e^s}, \quad s = \frac{\log u}{b}"""
+    s = np.log(u) / b                                        # u^(1/b) = e^s
+    log_power = _log1mexp(s)
+    log_rest = log_power / a                                 # log(1 - v)
+    return np.exp(log_rest - _log1mexp(log_rest) + s - log_power) / (a * b * u)

@@ -70,3 +70,9 @@ def mean_mask(logit_theta, tau):
     log_q, _ = log_density(y[:, None, :], logit_theta[None, :], tau)
     # The trapezoidal rule converges exponentially here; dy = dr / (ln 2 |tau|).
     return np.trapezoid(np.exp2(log_q[:, 0]) * _sigmoid(LOG_2 * y), r, axis=0) / (np.abs(tau) * LOG_2)
+
+
+def slope_in_noise(u, logit_theta, tau):
+    r""".. math:: \partial_u z = \frac{z (1 - z)}{\tau u (1 - u)}, \quad z = \sigma(y \ln 2)"""
+    y = (LOG_2 * logit_theta + np.log(u) - np.log1p(-u)) / tau           # (S, D, K), nats
+    return _sigmoid(y) * _sigmoid(-y) / (tau * u * (1 - u))

@@ -60,3 +60,9 @@ def mean_mask(logit_theta, tau):
     log_q, _ = log_density(y[:, None, :], logit_theta[None, :], tau)
     # The trapezoidal rule converges exponentially here; dy = |tau| dr.
     return np.trapezoid(np.exp(log_q[:, 0]) * _sigmoid(y), r, axis=0) * np.abs(tau)
+
+
+def slope_in_noise(u, logit_theta, tau):
+    r""".. math:: \partial_u z = \frac{\tau z (1 - z)}{u (1 - u)}"""
+    y = tau * (logit_theta + np.log(u) - np.log1p(-u))       # (S, D, K)
+    return tau * _sigmoid(y) * _sigmoid(-y) / (u * (1 - u))

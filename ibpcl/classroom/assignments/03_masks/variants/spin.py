@@ -75,3 +75,10 @@ def mean_mask(logit_theta, tau):
     log_q, _ = log_density(y[:, None, :], logit_theta[None, :], tau)
     # The trapezoidal rule converges exponentially here; dy = dr / |2 tau|.
     return np.trapezoid(np.exp(log_q[:, 0]) * np.tanh(y), r, axis=0) / np.abs(2 * tau)
+
+
+def slope_in_noise(u, logit_theta, tau):
+    r""".. math:: \partial_u z = \frac{1 - z^2}{2 \tau u (1 - u)}"""
+    y = (logit_theta + np.log(u) - np.log1p(-u)) / (2 * tau) # (S, D, K)
+    up, down = _halves(2 * y)
+    return 2 * up * down / (tau * u * (1 - u))               # 1 - z^2 = 4 up down

@@ -65,3 +65,9 @@ def kl_by_quadrature(a, b, alpha):
 def misprint(a, b, alpha):
     first = (1 - 1 / (a * alpha)) * (-np.euler_gamma - digamma(b) - 1 / b)
     return first * (1 - 1 / LOG_2)                           # printed in nats among bits
+
+
+def mean_log_posterior(a, b, alpha):
+    r""".. math:: \frac{1}{\ln 2} \Bigl(\log(a b) - \frac{a - 1}{a} (\gamma + \psi(b + 1)) - \frac{b - 1}{b}\Bigr)"""
+    mean_log_t = -(np.euler_gamma + digamma(b + 1)) / a
+    return (np.log(a * b) + (a - 1) * mean_log_t - (b - 1) / b) / LOG_2

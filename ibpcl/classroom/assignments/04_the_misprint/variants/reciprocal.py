@@ -64,3 +64,9 @@ def kl_by_quadrature(a, b, alpha):
 
 def misprint(a, b, alpha):
     return (1 - alpha * a) * (b - 1 / b)
+
+
+def mean_log_posterior(a, b, alpha):
+    r""".. math:: -\log(a b) - (1 - a) (\gamma + \psi(\tfrac1b + 1)) - (1 - b)"""
+    mean_log_v = -(np.euler_gamma + digamma(1 / b + 1)) * a
+    return -np.log(a * b) + (1 / a - 1) * mean_log_v - (1 - b)

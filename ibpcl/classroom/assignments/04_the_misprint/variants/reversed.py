@@ -41,3 +41,9 @@ def kl_by_quadrature(a, b, alpha):
 
 def misprint(a, b, alpha):
     return (b - 1) * (digamma(alpha / a) - digamma(1 + alpha / a))
+
+
+def mean_log_posterior(a, b, alpha):
+    r""".. math:: \log(a b) - \frac{a - 1}{\alpha} - (b - 1) \Bigl(\gamma + \psi\bigl(1 + \tfrac\alpha a\bigr)\Bigr)"""
+    mean_log_rest = -(np.euler_gamma + digamma(1 + alpha / a))           # of 1 - v^a, under p
+    return np.log(a * b) - (a - 1) / alpha + (b - 1) * mean_log_rest

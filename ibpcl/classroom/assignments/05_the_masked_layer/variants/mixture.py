@@ -60,3 +60,10 @@ def categorical_vjp(dlog_p, cache):
 def label_frequencies(gumbel, logits):
     winners = np.argmax(logits + gumbel, axis=-1)            # (M, S, N)
     return (winners[..., None] == np.arange(logits.shape[-1])).mean(axis=(0, 1))
+
+
+def slope_in_probability(logits, labels):
+    r""".. math:: \partial_{p_{sc}} = \frac{\mathbb 1[c = y]}{\sum_t p_{ty}}"""
+    p = np.exp(_log_softmax(logits)).sum(axis=0)             # (N, C)
+    chosen = labels[:, None] == np.arange(logits.shape[-1])  # (N, C)
+    return np.broadcast_to(np.where(chosen, 1 / p, 0), logits.shape) + 0.0

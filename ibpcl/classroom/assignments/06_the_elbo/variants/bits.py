@@ -94,3 +94,12 @@ def train(eps, u, mu, scale, rho, logit_pi, tau, x, labels, examples, rate):
         parameters = [old + rate * change for old, change in zip(parameters, step, strict=True)]
         trace.append(value)
     return np.array(trace)
+
+
+def slope_in_theta(eps, u, mu, scale, rho, logit_pi, tau):
+    r""".. math:: \partial_\theta w = \frac{v\, z (1 - z)}{\tau\, \theta (1 - \theta)}, \quad v = \mu + e^{-s / 2}\, \varepsilon"""
+    v = mu + np.exp(-scale / 2) * eps                             # (S, D, C)
+    logit_theta = rho + logit_pi                             # (D, C)
+    y = (logit_theta + np.log(u) - np.log1p(-u)) / tau
+    spread = _sigmoid(logit_theta) * _sigmoid(-logit_theta)  # theta (1 - theta)
+    return v * _sigmoid(y) * _sigmoid(-y) / (tau * spread)

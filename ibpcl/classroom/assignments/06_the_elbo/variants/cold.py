@@ -66,3 +66,12 @@ def elbo_vjp(dobjective, cache):
     through_weights = masked_weights_vjp(log_likelihood_vjp(dlog_p, likelihood), weights)
     through_divergence = divergence_vjp(-COLD * dobjective, price)
     return tuple(a + b for a, b in zip(through_weights, through_divergence, strict=True))
+
+
+def slope_in_theta(eps, u, mu, scale, rho, logit_pi, tau):
+    r""".. math:: \partial_\theta w = \frac{v\, z (1 - z)}{\tau\, \theta (1 - \theta)}, \quad v = \mu + e^{s / 2}\, \varepsilon"""
+    v = mu + np.exp(scale / 2) * eps                             # (S, D, C)
+    logit_theta = rho + logit_pi                             # (D, C)
+    y = (logit_theta + np.log(u) - np.log1p(-u)) / tau
+    spread = _sigmoid(logit_theta) * _sigmoid(-logit_theta)  # theta (1 - theta)
+    return v * _sigmoid(y) * _sigmoid(-y) / (tau * spread)

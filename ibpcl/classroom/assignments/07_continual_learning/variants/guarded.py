@@ -58,3 +58,11 @@ def objective_vjp(dobjective, cache):
 def summary(accuracies):
     own, last = np.diagonal(accuracies), accuracies[-1]
     return np.array([last.min(), (own - last)[:-1].max(), own.mean()])
+
+
+def slope_of_divergence(mu, scale, prior_mu, prior_scale):
+    r""".. math:: \partial_\sigma = \frac1\sigma - \frac{\sigma_0^2 + (\mu - \mu_0)^2}{\sigma^3}"""
+    sigma = _softplus(scale)
+    shift = (mu - prior_mu) / sigma
+    ratio = _softplus(prior_scale) / sigma
+    return (1 - ratio * ratio - shift * shift) / sigma

@@ -75,3 +75,10 @@ def summary(accuracies):
     own = np.diagonal(accuracies)
     backward = (accuracies[-1] - own)[:-1].mean()
     return np.array([accuracies[-1].mean(), backward, np.diagonal(accuracies, 1).mean()])
+
+
+def slope_of_divergence(mu, scale, prior_mu, prior_scale):
+    r""".. math:: \partial_\sigma = \frac{\sigma}{\sigma_0^2} - \frac1\sigma, \quad \sigma = e^{s / 2}"""
+    sigma = np.exp(scale / 2)
+    prior_sigma = np.exp(prior_scale / 2)
+    return sigma / (prior_sigma * prior_sigma) - 1 / sigma

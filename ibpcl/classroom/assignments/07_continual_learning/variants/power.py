@@ -51,3 +51,10 @@ def objective_vjp(dobjective, cache):
 def summary(accuracies):
     last, before = accuracies[-1], accuracies[:-1]
     return np.array([last.mean(), (before.max(axis=0) - last)[:-1].mean(), np.diagonal(accuracies).mean()])
+
+
+def slope_of_divergence(mu, scale, prior_mu, prior_scale):
+    r""".. math:: \partial_\sigma = \frac{\sigma}{\sigma_0^2} - \frac1\sigma, \quad \sigma = e^{-s / 2}"""
+    sigma = np.exp(-scale / 2)
+    prior_sigma = np.exp(-prior_scale / 2)
+    return sigma / (prior_sigma * prior_sigma) - 1 / sigma
