@@ -31,16 +31,18 @@
 
   // With a server of `ibpcl class by-hand`, an entry is saved there when it is complete.
   const waiting = new Map();
+  const unsaved = new Map();  // entry to the reason why it is not saved; empty while it waits
   let sending = Promise.resolve();
 
   function later(n) {
     if (!data.token) { return; }
+    unsaved.set(n, "");
     clearTimeout(waiting.get(n));
     waiting.set(n, setTimeout(() => { waiting.delete(n); sending = sending.then(() => send(n)); }, 500));
   }
 
   async function send(n) {
-    const entry = data.entries[n], state = byId("saved");
+    const entry = data.entries[n];
     const points = grades[n].points.trim(), comment = grades[n].comment.trim();
     try {
       const reply = await fetch("save", {
@@ -55,15 +57,18 @@
       entry.points = points;
       entry.comment = comment;
       grades[n].from = points + "\t" + comment;
-      state.textContent = "saved: " + entry.label;
-      state.className = "quiet";
+      if (!waiting.has(n)) { unsaved.delete(n); }
     } catch (error) {
-      state.textContent = "not saved: " + entry.label + ": " + error.message;
-      state.className = "wrong";
+      unsaved.set(n, error.message);
     }
+    const failed = Array.from(unsaved).filter(([, reason]) => reason);
+    byId("saved").className = failed.length ? "wrong" : "quiet";
+    byId("saved").textContent = failed.length
+      ? "not saved: " + failed.map(([m, reason]) => data.entries[m].label + ": " + reason).join("; ")
+      : "saved: " + entry.label;
   }
 
-  window.addEventListener("beforeunload", (event) => { if (waiting.size) { event.preventDefault(); } });
+  window.addEventListener("beforeunload", (event) => { if (unsaved.size) { event.preventDefault(); } });
 
   function number(text) {
     const value = Number(String(text).trim().replace(",", "."));
@@ -212,5 +217,9 @@
   document.body.classList.add("ready");
   const first = grades.findIndex((_, n) => !valid(n));
   show(first < 0 ? 0 : first);
+  // What could not be saved before the page was loaded again is in this browser's storage.
+  data.entries.forEach((entry, n) => {
+    if (grades[n].points.trim() !== entry.points || grades[n].comment.trim() !== entry.comment) { later(n); }
+  });
   window.gradingTable = table;
 })();
