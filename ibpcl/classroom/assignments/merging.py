@@ -16,6 +16,7 @@ an import                              is inserted above the first import
 '''
 
 import ast
+import functools
 import re
 
 from ibpcl.errors import UserError
@@ -23,6 +24,7 @@ from ibpcl.errors import UserError
 MATH = re.compile(r"^    \.\. math::.*?(?=\n\n|\n    \"\"\")", re.DOTALL | re.MULTILINE)
 
 
+@functools.lru_cache(maxsize=64)
 def merged(reference, fragment, name):
     """Return the source of a variant.
 

@@ -8,7 +8,7 @@ import re
 
 import numpy as np
 
-from ibpcl.classroom.judging.comparing import HINTS, as_tuple, is_real
+from ibpcl.classroom.judging.comparing import HINTS, as_tuple, compare, is_real
 from ibpcl.classroom.judging.marking import settle
 from ibpcl.classroom.judging.naming.naming_gradients import trivial_truths, weigh
 from ibpcl.classroom.judging.partial_credit import PartialCredit
@@ -165,8 +165,10 @@ def judge_gradient(task, verdict, case):
         gradient = Gradient(task, case.session, left, inputs)
         reference = getattr(case.reference, task.forward)
         forward = Forward(lambda *values, f=reference: (f(*values)[0], None), reference)
+        dout, first, idle = _pulled(gradient, forward, inputs, case.rng(task, "idle", at))
+        if at and not gradient.missing and _is_right(first, left, task, case, inputs, dout):
+            continue  # the first point has shown that nothing but the values can be wrong
         report = _checked(forward, gradient, inputs, task, left, case.seed(task, at))
-        idle = _idle(gradient, forward, inputs, case.rng(task, "idle", at))
         for n, what, item in zip(left, idle, report.inputs, strict=True):
             if n in gradient.missing:
                 parts[item.name] = Part(
@@ -249,8 +251,25 @@ def _problems(report, task, parts, left):
             parts[name] = Part(name, problem.kind, problem.words, problem.hint)
 
 
-def _idle(gradient, forward, inputs, rng):
-    """Return for each gradient "zero", "cotangent" if it depends on that alone, or ""."""
+def _is_right(gradients, left, task, case, inputs, dout):
+    """Return whether the gradients left to judge are those of the reference at one point."""
+    right = getattr(case.reference, task.function, None)
+    if right is None:
+        return False
+    with np.errstate(all="ignore"):
+        _, cache = getattr(case.reference, task.forward)(*inputs.values())
+        truths = as_tuple(right(dout, cache))
+    return all(
+        compare(gradient, truths[n], task.rtol)[0] == "ok"
+        for n, gradient in zip(left, gradients, strict=True)
+    )
+
+
+def _pulled(gradient, forward, inputs, rng):
+    """Return a cotangent, the gradients for it, and for each of these what it depends on.
+
+    That is "zero" if it is zero, "cotangent" if it depends on the cotangent alone, or "".
+    """
     out, stand_in = forward(*inputs.values())
     dout = (
         tuple(rng.standard_normal(np.shape(part)) for part in out)
@@ -272,10 +291,11 @@ def _idle(gradient, forward, inputs, rng):
         raise
     except SubmissionError:
         second = [None] * len(first)
-    return [
+    idle = [
         "zero" if not np.any(a) else "cotangent" if np.array_equal(a, b) else ""
         for a, b in zip(first, second, strict=True)
     ]
+    return dout, first, idle
 
 
 def _follow(task, parts, case):

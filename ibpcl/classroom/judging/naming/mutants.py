@@ -6,6 +6,9 @@ that must be computed.
 """
 
 import ast
+import copy
+import functools
+import itertools
 import warnings
 from typing import NamedTuple
 
@@ -54,21 +57,41 @@ def mutants_of(source, function, module, kept=()):
     ------
     Mutant
     """
+    try:
+        for kind, code in copy.copy(_compiled(source, function, tuple(kept))):
+            namespace = dict(vars(module))
+            exec(code, namespace)
+            yield Mutant(kind, SENTENCES[kind], namespace[function])
+    except Exception:
+        _compiled.cache_clear()  # an iterator that failed ends: the next hand-in needs a new one
+        raise
+
+
+@functools.lru_cache(maxsize=32)
+def _compiled(source, function, kept):
+    """Return an iterator over kind and code of each mutant; a copy of it shares what was made.
+
+    Most mistakes are named by one of the first mutants, so each is made when it is first needed.
+    """
+    return itertools.tee(_codes(source, function, kept), 1)[0]
+
+
+def _codes(source, function, kept):
     tree = ast.parse(source)
     functions = {node.name: node for node in tree.body if isinstance(node, ast.FunctionDef)}
     if function not in functions:
         return
     helpers = _helpers(function, functions, kept)
     chain = [functions[name] for name in helpers]
-    count = 0
-    for name in helpers:
-        for edit in (*planted(functions[name]), *_without_choices(functions[name])):
-            if count >= MOST:
-                return
-            count += 1
-            made = _made(chain, edit, module, function)
-            if made is not None:
-                yield Mutant(edit.kind, SENTENCES[edit.kind], made)
+    edits = (
+        edit
+        for name in helpers
+        for edit in (*planted(functions[name]), *_without_choices(functions[name]))
+    )
+    for edit in itertools.islice(edits, MOST):
+        code = _code(chain, edit)
+        if code is not None:
+            yield edit.kind, code
 
 
 def _helpers(function, functions, kept):
@@ -100,21 +123,18 @@ def _without_choices(function):
         yield Edit(4, "other_function", str, function, tuple(puts))
 
 
-def _made(chain, edit, module, function):
-    """Return the function with a slip, or None if the result is not valid Python."""
+def _code(chain, edit):
+    """Return the code of functions with a slip, or None if it is not valid Python."""
     undo = edit.swap()
     try:
         tree = ast.fix_missing_locations(ast.Module(list(chain), []))
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", SyntaxWarning)
-            code = compile(tree, "<mutant>", "exec")
+            return compile(tree, "<mutant>", "exec")
     except (SyntaxError, ValueError, TypeError, RecursionError):
         return None
     finally:
         undo.swap()
-    namespace = dict(vars(module))
-    exec(code, namespace)
-    return namespace[function]
 
 
 def called(function, arguments):
