@@ -286,9 +286,27 @@ class Layer:
         )
         ways = binding.readings_of(self.backward, self.received, forward, output)
         made = [build(self._routine(way, outputs, forward)) for way in ways]
-        if made[0].raised is not None:
-            self._refuse_unset(made[0].raised)
-        return joined(made)
+        pair = joined(made)
+        if pair.raised is not None:
+            self._refuse_unset(pair.raised)
+            pair = self._with_all_outputs(pair, ways[0], outputs, forward)
+        return pair
+
+    def _with_all_outputs(self, pair, way, outputs, forward):
+        """Return a pair whose backward raises; it may take a tuple as ``dout`` instead."""
+        extras = [role for role in way.call.roles if role == "cache" or isinstance(role, int)]
+        if outputs != 1 or extras or not all(map(leaves.is_array, self.result)):
+            return pair
+        title = self._title(self.methods.forward)
+        try:
+            other = build(self._routine(way, len(self.result), forward))
+        except FormError:
+            return pair
+        first = f"dout belongs to the first output of {title}"
+        every = f"dout is a tuple, with one array for each output of {title}"
+        declare = "take one parameter for each output, as in backward(dh, dc)"
+        excuse = replace(other, assumed=every, declare=declare)
+        return replace(pair, assumed=first, declare=declare, excuses=(*pair.excuses, excuse))
 
     def _bends(self, out):
         """Return whether only an input can tell the gradient where the forward was evaluated."""

@@ -523,3 +523,35 @@ def check_inputs():
 '''
     assert verdicts(tmp_path, source + inputs) == ["ok"]
     assert verdicts(tmp_path, source.replace("-= 1", "-= 2") + inputs) == ["wrong"]
+
+
+TWO_OUTPUTS = """
+import numpy as np
+class Rotation:
+    def forward(self, x, angle):
+        self.x, self.angle = x, angle
+        return x * np.cos(angle), x * np.sin(angle)
+    def backward(self, dout):
+        {backward}
+"""
+UNPACKED = """da, db = dout
+        dx = {right} * (da * np.cos(self.angle) + db * np.sin(self.angle))
+        dangle = self.x * (db * np.cos(self.angle) - da * np.sin(self.angle))
+        return dx, dangle"""
+OF_THE_FIRST = """
+        return {right} * dout * np.cos(self.angle), -dout * self.x * np.sin(self.angle)"""
+
+
+@pytest.mark.parametrize(
+    ("backward", "right", "verdict"),
+    [
+        (UNPACKED, 1, "undecided"),
+        (UNPACKED, 2, "wrong"),
+        (OF_THE_FIRST, 1, "ok"),
+        (OF_THE_FIRST, 2, "wrong"),
+    ],
+)
+def test_dout_of_a_layer_with_two_outputs_may_be_a_tuple(backward, right, verdict, tmp_path):
+    source = TWO_OUTPUTS.format(backward=backward.format(right=right))
+    inputs = "def check_inputs():\n    return dict(x=np.arange(3.0), angle=np.ones(3))\n"
+    assert verdicts(tmp_path, source + inputs) == [verdict]
