@@ -270,8 +270,7 @@ def check_squared_slopes(seed=0):
 
 
 def check_layer(kind, seed=0, mask=None, relaxed=False, **options):
-    """Check a layer of a kind, by its input, which has a sample axis, and by each of its
-    parameters.
+    """Check a layer of a kind as :func:`check_stage` does, with axes of different lengths.
 
     Parameters
     ----------
@@ -292,34 +291,10 @@ def check_layer(kind, seed=0, mask=None, relaxed=False, **options):
         Verdict of the gradient check.
     """
     layer = kind("layer", 5, 3, "tanh", **options)
-    rng = np.random.default_rng(seed)
-    layout = Layout(sorted(layer.entries(), key=lambda entry: entry.block))
-    views = layout.layers(rng.normal(scale=0.5, size=layout.size))["layer"]
-    masks = None if relaxed else {} if mask is None else {"layer": rng.random((5, 3)) < mask}
-    draws = layer.noise(Key(seed, 0, 0, 0), 2, 4, relaxed)
-    drawn = NUMPY.noise.draw(list(draws.values()), np.float64)
-    noise = {"layer": dict(zip(draws, drawn, strict=True))}
-    options = Pass(NUMPY, masks, 0.7, 10.0)
-    divergences = ("kl_masks",) * relaxed
-
-    def f(x, *values):
-        (h, found), cache = layer.forward(
-            {"layer": dict(zip(views, values, strict=True))}, x, noise, options
-        )
-        return (h, *(found[name] for name in divergences)), cache
-
-    def f_vjp(dout, cache):
-        dx, found = layer.forward_vjp(
-            (dout[0], dict(zip(divergences, dout[1:], strict=True))), cache
-        )
-        # given masks have no part in it
-        zeros = {name: np.zeros_like(view) for name, view in views.items()}
-        return (dx, *(zeros | found["layer"]).values())
-
-    return check_pair(f, f_vjp, {"x": rng.normal(size=(2, 4, 5)), **views}, seed=seed)
+    return check_stage(layer, seed, mask, relaxed, examples=4)
 
 
-def check_stage(stage, seed=0, mask=None, relaxed=False):
+def check_stage(stage, seed=0, mask=None, relaxed=False, examples=2):
     """Check a stage of a network, by its input, which has a sample axis, and by all of its
     parameters in one vector.
 
@@ -333,6 +308,8 @@ def check_stage(stage, seed=0, mask=None, relaxed=False):
         Share of the weights and switches that given masks keep.
     relaxed : bool
         Whether masks are relaxed samples; else they are given.
+    examples : int
+        Number of examples.
 
     Returns
     -------
@@ -346,10 +323,10 @@ def check_stage(stage, seed=0, mask=None, relaxed=False):
     if mask is not None:
         parts = network.layers | network.masked
         masks = {name: rng.random(part.shape) < mask for name, part in parts.items()}
-    noise = network.noise(Key(seed, 0, 0, 0), 2, 2, NUMPY, np.float64, relaxed)
+    noise = network.noise(Key(seed, 0, 0, 0), 2, examples, NUMPY, np.float64, relaxed)
     options = Pass(NUMPY, masks, 0.7, 10.0)
     divergences = ("kl_masks",) * relaxed
-    inputs = {"x": rng.normal(size=(2, 2, stage.inputs))}
+    inputs = {"x": rng.normal(size=(2, examples, stage.inputs))}
     if layout.size:
         inputs["vector"] = rng.normal(scale=0.5, size=layout.size)
 

@@ -99,7 +99,7 @@ def prepare(problem, wrt=None, rtol=None, seed=0, mode="auto", candidates=None):
     """
     state = State(problem.f, problem.f_vjp)
     drawn = State(problem.f, problem.f_vjp, draws=True)
-    form.refuse_outputs(problem.call()[0])
+    form.refuse_outputs(problem.base[0])
     rng = np.random.default_rng([seed, STREAM])
     w = rng.standard_normal((3, problem.value.size))
     terms = Terms(w, rng, rtol, mode, candidates or {})

@@ -45,6 +45,8 @@ class Uses:
         Side effects that change numbers in normal use.
     habits : list of Finding
         Side effects that do not.
+    keeps_cache : bool
+        Whether several backward passes have left the arrays of a cache as they were.
     """
 
     def __init__(self, problem, w):
@@ -52,6 +54,7 @@ class Uses:
         self.w = w
         self.mistakes = []
         self.habits = []
+        self.keeps_cache = False
 
     def mistake(self, kind, words, inputs=()):
         """Add a side effect that changes numbers in normal use.
@@ -209,6 +212,7 @@ class Uses:
             self.habit("changes_cache", words, problem.wrt)
             return
         differing = self._differing(*runs[:2])
+        self.keeps_cache = not differing and not changed
         grows = differing and self._grow(runs, differing)
         # a cache that loses the same amount in each call grows, too, but from the right gradient
         if grows and ("accumulates" in noted or not changed or self._doubles(runs, differing)):
@@ -259,6 +263,8 @@ class Uses:
             words += "; one backward pass after each forward pass is right"
             self.habit("stale", words, differing)
             self.problem = replace(problem, renewed=True)
+        elif self.keeps_cache and not self.habits:
+            self.problem = replace(problem, shared=True)
 
     def _called(self, problem, outputs, several, cache):
         """Return copies of the gradients for given outputs and a given cache."""

@@ -56,6 +56,9 @@ class Problem:
         Time limit, which is tested at every forward call.
     renewed : bool
         Whether each backward call needs a separate forward call just before it.
+    shared : bool
+        Whether one forward call may serve several backward calls: calls in several ways have shown
+        no side effects.
     """
 
     f: Callable
@@ -67,6 +70,7 @@ class Problem:
     keywords: frozenset = frozenset()
     clock: Clock = field(default_factory=Clock)
     renewed: bool = False
+    shared: bool = False
 
     def at(self, point):
         """Return the same pair at another point.
@@ -96,7 +100,7 @@ class Problem:
         Problem
             A new problem.
         """
-        return replace(self, f=f)
+        return replace(self, f=f, shared=False)
 
     def with_gradient(self, f_vjp):
         """Return the problem with another gradient function.
@@ -111,7 +115,7 @@ class Problem:
         Problem
             A new problem.
         """
-        return replace(self, f_vjp=f_vjp)
+        return replace(self, f_vjp=f_vjp, shared=False)
 
     def with_input(self, j, value):
         """Return the point with one input replaced.
@@ -143,7 +147,7 @@ class Problem:
         Problem
             A new problem.
         """
-        return replace(self, f=other.f, renewed=other.renewed)
+        return replace(self, f=other.f, renewed=other.renewed, shared=other.shared)
 
     def size(self, j):
         """Return the number of entries of an input.
@@ -251,22 +255,17 @@ class Problem:
         ndarray, shape (M,)
             The flattened outputs, one after another.
         """
-        outputs, _, _ = self.call(point)
-        return (
-            np.concatenate(
-                [
-                    part.ravel() if part.dtype.kind in "fc" else np.zeros(part.size)
-                    for part in outputs
-                ]
-            )
-            if outputs
-            else np.zeros(0)
-        )
+        return _joined(self.call(point)[0])
+
+    @cached_property
+    def base(self):
+        """What :meth:`call` returns at the point, from a single call of the forward."""
+        return self.call()
 
     @cached_property
     def value(self):
-        """All outputs at the point as one vector, from a single call of the forward."""
-        return self.vector()
+        """All outputs at the point as one vector, from the same call."""
+        return _joined(self.base[0])
 
     def function_of(self, j):
         """Return the map from one input to the vector of outputs.
@@ -346,10 +345,17 @@ class Problem:
         tuple
             The gradients as ``f_vjp`` returned them, in the order of ``wrt``.
         """
-        outputs, several, cache = self.call(point)
+        shared = self.shared and point is None
+        outputs, several, cache = self.base if shared else self.call(point)
         dout = shaped_like(w, outputs, several)
         dout = tuple(map(change, dout)) if several else change(dout)
         return gradients_in_order(self.f_vjp(dout, cache), self)
+
+
+def _joined(outputs):
+    """Return outputs as one vector, with zeros for those that are not floating-point."""
+    parts = [part.ravel() if part.dtype.kind in "fc" else np.zeros(part.size) for part in outputs]
+    return np.concatenate(parts) if parts else np.zeros(0)
 
 
 def shaped_like(w, outputs, several):
