@@ -75,12 +75,16 @@ def test_every_name_is_there_and_listed():
 
 
 def test_importing_it_takes_a_moment():
-    code = "import time; t = time.process_time(); import ibpcl; print(time.process_time() - t)"
-    times = [
+    """A part of what NumPy takes in the same process, which is as fast or slow."""
+    code = (
+        "import time\nstart = time.process_time()\nimport ibpcl\nbetween = time.process_time()\n"
+        "import numpy\nprint((between - start) / (time.process_time() - between))"
+    )
+    shares = [
         float(subprocess.run([sys.executable, "-c", code], capture_output=True, check=True).stdout)
-        for _ in range(5)
+        for _ in range(3)
     ]
-    assert min(times) < 0.05
+    assert min(shares) < 0.5
 
 
 def test_a_learner_learns_a_stream(stream):

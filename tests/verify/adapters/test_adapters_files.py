@@ -16,7 +16,7 @@ from ibpcl.verify.running import checking, user
 
 def verdicts(path, names=(), shapes=None):
     """Check a file in this process: {name: verdict or state}."""
-    request = user.Request(str(path), list(names), shapes or {}, timeout=20.0)
+    request = user.Request(str(path), list(names), shapes or {}, timeout=300.0)
     loaded = loading.load(str(path))
     found = {}
     for target in checking.choose(loaded, discovery.targets_in(loaded.module), request):
@@ -31,7 +31,7 @@ def ready_report(path):
     """Check a file with one target in this process, and return the report."""
     loaded = loading.load(str(path))
     (target,) = discovery.targets_in(loaded.module).values()
-    return checking.verdict_on(loaded, target, user.Request(str(path), timeout=20.0))["report"]
+    return checking.verdict_on(loaded, target, user.Request(str(path), timeout=300.0))["report"]
 
 
 @pytest.fixture
@@ -258,7 +258,7 @@ def test_an_unnamed_gradient_belongs_to_the_input_for_which_it_is_right(file):
     assert set(verdicts(path).values()) == {"wrong"}
     loaded = loading.load(str(path))
     for target in discovery.targets_in(loaded.module).values():
-        request = user.Request(str(path), timeout=20.0)
+        request = user.Request(str(path), timeout=300.0)
         report = checking.verdict_on(loaded, target, request)["report"]
         assert [item["name"] for item in report["inputs"]] in (["Z"], ["P_hat"])
 
@@ -473,7 +473,7 @@ def test_a_line_of_a_notebook_is_named_by_its_cell(file):
         ),
         "home.ipynb",
     )
-    request = user.Request(str(path), ["cube"], {"x": (3,)}, timeout=20.0)
+    request = user.Request(str(path), ["cube"], {"x": (3,)}, timeout=300.0)
     loaded = loading.load(str(path))
     (target,) = checking.choose(loaded, discovery.targets_in(loaded.module), request)
     where = checking.verdict_on(loaded, target, request)["report"]["inputs"][0]["where"]
@@ -521,7 +521,7 @@ def product_backward(dout, x, w):
 
 def test_a_guess_is_no_excuse_for_a_gradient_that_raises(file):
     assert verdicts(file(RAISING)) == {"ends": "refused", "product": "wrong"}
-    request = user.Request("mine.py", timeout=20.0)
+    request = user.Request("mine.py", timeout=300.0)
     loaded = loading.load(str(file(RAISING)))
     ends, product = (
         checking.verdict_on(loaded, target, request)
