@@ -29,7 +29,7 @@ import numpy as np
 from ibpcl.models.layers import Gaussian, Layer
 from ibpcl.models.masked import Masked
 from ibpcl.models.stage import Stage
-from ibpcl.primitives import convolution, pooling
+from ibpcl.primitives import convolution
 
 # Which weights of a convolution share a mask: how many, given the shape (I, J, D) of a patch.
 SHARING = {
@@ -37,10 +37,7 @@ SHARING = {
     "pair": lambda patch: prod(patch[:2]),
     "filter": prod,
 }
-POOLS = {
-    "max": (pooling.max_pool2d, pooling.max_pool2d_vjp),
-    "mean": (pooling.mean_pool2d, pooling.mean_pool2d_vjp),
-}
+POOLS = {"max": "max_pool2d", "mean": "mean_pool2d"}  # functions of ibpcl.primitives.pooling
 
 
 def _images(x, shape):
@@ -170,13 +167,15 @@ class Convolution(Stage):
                 f"convolution: layer {self.name!r} must get images of "
                 f"{' x '.join(map(str, self.image))} = {self.inputs} numbers, got {x.shape[-1]}"
             )
-        patches, patches_cache = convolution.patches(
+        cutting = options.backend.convolution
+        patches, patches_cache = cutting.patches(
             _images(x, self.image), *self.kernel, self.stride, self.padding
         )
         rows = convolution.one_axis(patches)
         (h, divergences), cache = self.layer.forward(views, rows, noise, options)
         h = h.reshape(*h.shape[:-2], x.shape[-2], self.units)
-        return (h, divergences), (patches_cache, patches.shape, x.shape, cache)
+        uncut = (cutting.patches_vjp, patches_cache)
+        return (h, divergences), (uncut, patches.shape, x.shape, cache)
 
     def forward_vjp(self, dout, cache, needs_dx=True):
         """Pull the gradients at outputs and divergences back to images and parameters.
@@ -198,7 +197,7 @@ class Convolution(Stage):
         gradients : dict of str to dict
             Gradients of the parameters, ``gradients[layer][parameter]``.
         """
-        patches_cache, patches_shape, shape, inner = cache
+        (patches_vjp, patches_cache), patches_shape, shape, inner = cache
         dh, ddivergences = dout
         rows = (dh.shape[-2] * self.layer.positions, self.layer.units)
         dpatches, gradients = self.layer.forward_vjp(
@@ -206,7 +205,7 @@ class Convolution(Stage):
         )
         if not needs_dx:
             return None, gradients
-        dimages = convolution.patches_vjp(dpatches.reshape(patches_shape), patches_cache)
+        dimages = patches_vjp(dpatches.reshape(patches_shape), patches_cache)
         return dimages.reshape(shape), gradients
 
 
@@ -345,7 +344,7 @@ class Pool(Stage):
         noise : dict of str to dict
             Not used.
         options : ibpcl.models.layers.Pass
-            Not used.
+            Its backend computes.
 
         Returns
         -------
@@ -354,9 +353,10 @@ class Pool(Stage):
         cache : tuple
             Input of :meth:`forward_vjp`.
         """
-        pool, _ = POOLS[self.kind]
-        h, cache = pool(_images(x, self.image), self.window)
-        return (np.ascontiguousarray(_flat(h)), {}), cache
+        pooling = options.backend.pooling
+        h, cache = getattr(pooling, POOLS[self.kind])(_images(x, self.image), self.window)
+        pool_vjp = getattr(pooling, f"{POOLS[self.kind]}_vjp")
+        return (np.ascontiguousarray(_flat(h)), {}), (pool_vjp, cache)
 
     def forward_vjp(self, dout, cache, needs_dx=True):
         """Pull the gradient at the outputs back to the images.
@@ -379,5 +379,5 @@ class Pool(Stage):
         """
         if not needs_dx:
             return None, {}
-        _, pool_vjp = POOLS[self.kind]
-        return _flat(pool_vjp(_images(dout[0], self.outputs), cache)), {}
+        pool_vjp, inner = cache
+        return _flat(pool_vjp(_images(dout[0], self.outputs), inner)), {}

@@ -26,7 +26,6 @@ from ibpcl.models.masked import MASK_KLS, STANDARD_MASKS
 from ibpcl.models.parameters import Entry
 from ibpcl.models.stage import Stage
 from ibpcl.numerics import inverse_softplus
-from ibpcl.primitives import residual
 from ibpcl.primitives.masked_weights import MASK_KL
 
 
@@ -290,7 +289,7 @@ class Blocks(Stage):
                 if z is None:
                     x, sum_cache = x + f, (x.ndim, f.ndim)
                 else:
-                    x, sum_cache = residual.add(x, f, z[:, 0, i])
+                    x, sum_cache = options.backend.residual.add(x, f, z[:, 0, i])
             caches.append(cache)
             sums.append(sum_cache)
         return (x, divergences), BlocksPass(caches, sums, switches)
@@ -339,7 +338,8 @@ class Blocks(Stage):
                 df = _unshared(dy, axes_of_output)
                 dy = _unshared(dy, axes_of_input)
             else:
-                dy, df, dz_block = residual.add_vjp(dy, cache.sums[i])
+                add_vjp = cache.switches.backend.residual.add_vjp
+                dy, df, dz_block = add_vjp(dy, cache.sums[i])
                 dz.append(dz_block)
             dx, block_gradients = self.blocks[i].forward_vjp(
                 (df, ddivergences), cache.blocks[i], needs_dx or i > first

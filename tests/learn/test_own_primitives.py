@@ -64,6 +64,7 @@ LEAVES = [
     ("local_linear", "masked_moments"),
     ("local_linear", "apply"),
 ]
+IMAGES = [("convolution", "patches"), ("pooling", "max_pool2d"), ("residual", "add")]
 
 
 def test_compositions_call_the_replaced_parts_and_nothing_else_changes():
@@ -80,6 +81,20 @@ def test_compositions_call_the_replaced_parts_and_nothing_else_changes():
     for key, value in theirs.learner.state().items():
         np.testing.assert_array_equal(mine.learner.state()[key], value)
     assert mine.result["primitives"] == made.names
+
+
+def test_networks_of_images_call_replaced_functions():
+    calls = []
+    functions = {}
+    for module, name in IMAGES:
+        functions.setdefault(module, {}).update(opaque(module, name, calls))
+    keys = SMALL | {"network": "conv:3;dense:8;blocks:2"}
+    keys.pop("hidden")
+    mine = ibpcl.run("split-glyphs", backend=OwnPrimitives(functions, "here", "hash"), **keys)
+    theirs = ibpcl.run("split-glyphs", backend="numpy", **keys)
+    assert set(calls) == {f"{module}.{name}" for module, name in IMAGES}
+    for key, value in theirs.learner.state().items():
+        np.testing.assert_array_equal(mine.learner.state()[key], value)
 
 
 def test_every_primitive_can_be_replaced():
