@@ -16,7 +16,6 @@ from ibpcl.learn.folder import Folder, functions_in
 from ibpcl.storage import read_text, read_toml
 
 TUTORIALS = Path(ibpcl.__file__).parents[1] / "tutorials"
-ALONE = {"16_masked_convolutions", "17_how_deep"}  # tutorials that have no chapter
 UNNAMED = ("wrong", "wrong_values", "unexplained")
 
 
@@ -157,7 +156,7 @@ def exercises_of_tutorial(path):
 def test_every_exercise_of_a_tutorial_is_in_its_chapter():
     if not TUTORIALS.is_dir():
         pytest.skip("the folder tutorials/ is not beside the package")
-    paths = [path for path in sorted(TUTORIALS.glob("[0-9][0-9]_*.py")) if path.stem not in ALONE]
+    paths = sorted(TUTORIALS.glob("[0-9][0-9]_*.py"))
     assert [each.tutorial for each in chapters()] == [path.stem for path in paths]
     missing = []
     for path, each in zip(paths, chapters(), strict=True):
