@@ -15,6 +15,7 @@ module               content
 ``forgetting``       what is forgotten because of the model, and what because of the approximation
 ``linear``           linear regression with Gaussian noise: sequential and joint are the same
 ``random_features``  a learner with it on random ReLU features, for every data set
+``mask_gradients``   gradients of means over binary masks: exact, and six estimators
 ``study``            the comparison with the package's learners: ``python -m ibpcl.exact.study``
 ===================  ===============================================================================
 
