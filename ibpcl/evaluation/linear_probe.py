@@ -15,7 +15,7 @@ nor on a number of steps:
 from typing import NamedTuple
 
 import numpy as np
-from scipy.optimize import minimize
+import scipy  # its optimize is loaded on first use
 
 from ibpcl.blas_threads import on_one_thread
 from ibpcl.continual import masks as hard_masks
@@ -184,7 +184,7 @@ def fit(x, labels, classes, penalty=PENALTY):
         return value, np.concatenate([dweights.ravel(), dbias])
 
     # From zero, the biases keep the sum 0, because their gradients have it.
-    solution = minimize(
+    solution = scipy.optimize.minimize(
         loss,
         np.zeros(split + classes),
         jac=True,
