@@ -225,26 +225,32 @@ def test_a_pair_of_ones_own(check, mine):
     assert "hint" in out
 
 
-def test_a_file_is_checked_without_the_paper(mine, tmp_path):
+@pytest.mark.parametrize(
+    "page",
+    [pytest.param([], marks=pytest.mark.slow), ["--json", "--html"]],  # the first needs no more
+)
+def test_a_file_is_checked_without_the_paper(mine, tmp_path, page):
     """Nor without anything that is only for the package's own checks; for all outputs."""
     code = (
         "import sys\nfrom ibpcl.cli import main\ncode = main(['check', sys.argv[1], '--shape', "
         "'b=2', *sys.argv[2:]])\nwings = sorted({name.split('.')[1] for name in sys.modules if "
         "name.startswith('ibpcl.')})\nprint(code, *wings, file=sys.stderr)"
     )
-    for options in ((), ("--json", "--html", str(tmp_path / "page.html"))):
-        done = subprocess.run(
-            [sys.executable, "-c", code, str(mine), *options],
-            capture_output=True,
-            text=True,
-            check=True,
-        )
-        code_and_wings = done.stderr.split()
-        assert code_and_wings[0] == "0" and "verify" in code_and_wings
-        assert not {"paper", "primitives", "models", "methods"} & set(code_and_wings)
-    assert "yours/" in (tmp_path / "page.html").read_text(encoding="utf-8")
+    options = [*page, str(tmp_path / "page.html")] if page else []
+    done = subprocess.run(
+        [sys.executable, "-c", code, str(mine), *options],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    code_and_wings = done.stderr.split()
+    assert code_and_wings[0] == "0" and "verify" in code_and_wings
+    assert not {"paper", "primitives", "models", "methods"} & set(code_and_wings)
+    if page:
+        assert "yours/" in (tmp_path / "page.html").read_text(encoding="utf-8")
 
 
+@pytest.mark.slow  # processes and checks of the package
 def test_a_file_and_checks_of_the_package_are_counted_together(check, mine):
     code, out, _ = check(f"{mine}:square", "divergences/gaussian.kl")
     assert code == 0 and "square: ok" in out and "all 2 ok" in out
@@ -298,7 +304,12 @@ def test_a_tuple_of_inputs_and_the_choice_of_what_is_differentiated(check, tmp_p
     ("target", "shapes", "message"),
     [
         (":nope", [], "has no function 'nope' (it has: square, affine)"),
-        (":nope", ["x=3"], "has no function 'nope' (it has: square, affine)"),
+        pytest.param(  # a process for the same answer
+            ":nope",
+            ["x=3"],
+            "has no function 'nope' (it has: square, affine)",
+            marks=pytest.mark.slow,
+        ),
         (":lonely", [], "has no lonely_vjp"),
         (":square", ["q=3"], "of square (x)"),
         (":square", ["x"], "--shape takes NAME=SIZES"),
@@ -314,28 +325,36 @@ def test_mistakes_with_ones_own_file(check, mine, target, shapes, message):
     assert err.count("\n") == 1
 
 
-def test_an_error_in_ones_own_file_is_shown_with_its_place_there(check, tmp_path):
-    path = tmp_path / "broken.py"
-    for text, place, words in (
-        ("import numpy as np\nx = np.ones(2) @ np.ones(3)\n", "line 2", "ValueError"),
-        ("def f(x:\n", "line 1", "SyntaxError"),
-        ("import sys\nsys.exit(3)\n", "line 2", "SystemExit"),
-        (
+@pytest.mark.parametrize(
+    ("text", "place", "words"),
+    quick(
+        ["SyntaxError", "ZeroDivisionError"],
+        [
+            ("import numpy as np\nx = np.ones(2) @ np.ones(3)\n", "line 2", "ValueError"),
+            ("def f(x:\n", "line 1", "SyntaxError"),
+            ("import sys\nsys.exit(3)\n", "line 2", "SystemExit"),
             (
                 "def f(x):\n    return x, x\ndef f_vjp(d, c):\n    return d\ndef "
-                "check_inputs():\n    1 / 0\n"
+                "check_inputs():\n    1 / 0\n",
+                "line 6",
+                "ZeroDivisionError",
             ),
-            "line 6",
-            "ZeroDivisionError",
-        ),
-    ):
-        path.write_text(text)
-        code, out, err = check(f"{path}:f", *([] if "check_inputs" in text else ["--shape", "x=2"]))
-        assert (code, out) == (2, "")
-        assert place in err
-        assert words in err
-        assert "importlib" not in err
-        assert "ibpcl/" not in err.replace(str(path), "")
+        ],
+        "each starts a process; a file that cannot be read and one that raises are there",
+        name=lambda case: case[2],
+    ),
+)
+def test_an_error_in_ones_own_file_is_shown_with_its_place_there(
+    check, tmp_path, text, place, words
+):
+    path = tmp_path / "broken.py"
+    path.write_text(text)
+    code, out, err = check(f"{path}:f", *([] if "check_inputs" in text else ["--shape", "x=2"]))
+    assert (code, out) == (2, "")
+    assert place in err
+    assert words in err
+    assert "importlib" not in err
+    assert "ibpcl/" not in err.replace(str(path), "")
 
 
 def test_a_forward_that_draws_numbers_is_told(check, tmp_path):
@@ -442,6 +461,7 @@ def test_a_pair_that_raises_is_shown_with_its_lines(check, pairs):
     assert "2 ok; 1 of 3 WRONG: yours/" in text
 
 
+@pytest.mark.slow  # waits for two limits; the limits of the worker have tests of their own
 def test_code_that_swallows_every_error_is_ended_from_outside(check, pairs, monkeypatch):
     from ibpcl.verify.running import user
 
@@ -484,32 +504,32 @@ def test_a_file_that_ends_or_hangs_at_its_import_has_no_verdict(pairs, line, cod
     assert json.loads(out)["ok"] is False and json.loads(out)["verdict"] != "ok"
 
 
-def test_a_verdict_is_made_of_the_kinds_not_of_what_the_file_puts_in_place_of_ok(pairs):
+def test_a_verdict_is_made_of_the_kinds_not_of_what_the_file_puts_in_place_of_ok(check, pairs):
     path = pairs("return -d * np.cos(x)")
     path.write_text(
         "from ibpcl.verify.reports.report import InputVerdict, Report\n"
         "Report.ok = InputVerdict.ok = True\nReport.verdict = InputVerdict.verdict = 'ok'\n"
         "Report.text = lambda self: 'ok'\n" + path.read_text()
     )
-    code, out, _ = command_line(path)
+    code, out, _ = check(path)
     assert code == 1 and "the sign is wrong" in out
 
 
-def test_what_exits_after_the_verdicts_changes_nothing(pairs):
+def test_what_exits_after_the_verdicts_changes_nothing(check, pairs):
     path = pairs("return -d * np.cos(x)")
     path.write_text("import atexit, os\natexit.register(os._exit, 0)\n" + path.read_text())
-    assert command_line(path)[0] == 1
+    assert check(path)[0] == 1
 
 
 @pytest.mark.parametrize(
     "arguments",
     [
-        ("nowhere.py:f",),
-        ("nonsense",),
-        ("{path}:nope",),
-        ("{path}", "nope"),
-        ("{path}", "--timeout", "0"),
-        ("{path}:square", "--wrt", "q"),
+        ["nowhere.py:f"],
+        ["nonsense"],
+        ["{path}:nope"],
+        pytest.param(["{path}", "nope"], marks=pytest.mark.slow),  # a process for the same answer
+        ["{path}", "--timeout", "0"],
+        ["{path}:square", "--wrt", "q"],
     ],
 )
 def test_a_mistake_is_json_too(check, pairs, arguments):
@@ -542,6 +562,7 @@ def test_a_check_of_the_package_has_a_limit_too(check, monkeypatch):
     assert "UNDECIDED gaussian.kl" in out and "1 of 1 UNDECIDED: gradients/gaussian.kl" in out
 
 
+@pytest.mark.slow  # seven commands
 def test_a_bare_name_beside_a_file_is_a_function_of_it(check, pairs):
     path = pairs("pass")
     path.write_text(path.read_text().replace("third", "errata"))
@@ -559,14 +580,19 @@ def test_a_bare_name_beside_a_file_is_a_function_of_it(check, pairs):
 
 @pytest.mark.parametrize(
     ("returned", "judged", "missing"),
-    [
-        ("d * w, None", ("x", "ok"), "w"),
-        ("None, d * x", ("w", "ok"), "x"),
-        ("d * w", ("x", "ok"), "w"),
-        ("(-d * w,)", ("x", "sign"), "w"),
-        ("dict(x=d * w)", ("x", "ok"), "w"),
-        ("dict(dx=None, dw=d * x)", ("w", "ok"), "x"),
-    ],
+    quick(
+        ["None, d * x", "(-d * w,)", "dict(x=d * w)"],
+        [
+            ("d * w, None", ("x", "ok"), "w"),
+            ("None, d * x", ("w", "ok"), "x"),
+            ("d * w", ("x", "ok"), "w"),
+            ("(-d * w,)", ("x", "sign"), "w"),
+            ("dict(x=d * w)", ("x", "ok"), "w"),
+            ("dict(dx=None, dw=d * x)", ("w", "ok"), "x"),
+        ],
+        "each starts a process; None, a tuple and a dict are there",
+        name=lambda case: case[0],
+    ),
 )
 def test_a_gradient_that_is_missing_is_never_ok(check, tmp_path, returned, judged, missing):
     path = tmp_path / "product.py"

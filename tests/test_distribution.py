@@ -155,6 +155,7 @@ sys.exit(max(main(words.split()) for words in " ".join(sys.argv[1:]).split(" + "
 """
 
 
+@pytest.mark.slow  # runs in processes without Numba; test_machine_code.py has one
 def test_without_numba_what_is_numpy_works(tmp_path):
     tiny = [
         f"--set={text}"

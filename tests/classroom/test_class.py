@@ -373,6 +373,7 @@ def test_hand_ins_that_are_links_are_not_followed(tmp_path):
     assert (found.student, found.attempts[-1].submission.path.name) == ("ada", "ada.py")
 
 
+@pytest.mark.slow  # judges a class again
 @needs_box
 def test_points_given_by_hand_are_added(course, capsys):
     out = course / "by hand"

@@ -38,6 +38,7 @@ def names(folder):
     return {path.name for path in folder.iterdir()}
 
 
+@pytest.mark.slow  # a training in a process
 def test_a_run_survives_the_backend_and_the_style_of_a_notebook(tmp_path):
     (tmp_path / "matplotlibrc").write_text("text.usetex: True\nfigure.facecolor: red\n")
     settings = [

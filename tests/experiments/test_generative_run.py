@@ -60,6 +60,7 @@ def finished(tmp_path_factory, drawing):
         )
 
 
+@pytest.mark.slow  # many samples
 def test_the_matrices_hold_what_importance_sampling_says_of_the_learner(finished):
     values = finished.result
     stream = make_stream(finished.config)
@@ -147,6 +148,7 @@ def test_the_folder_holds_the_pictures_and_reads_back(finished):
     assert [len(arrays[f"samples/{t}"]) for t in range(3)] == [2, 4, 6]
 
 
+@pytest.mark.slow  # draws all figures twice
 def test_a_loaded_run_draws_the_figures_of_its_folder_again(finished, tmp_path):
     drawn = load_run(finished.folder).figures()
     assert {f"{name}.png" for name in drawn} == {

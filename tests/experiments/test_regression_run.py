@@ -104,7 +104,7 @@ def test_given_noise_stays_as_given():
 
 
 @pytest.mark.parametrize(
-    "after", quick(["4", "35"], [4, 15, 19, 35], "the first and the last task are there")
+    "after", quick(["35"], [4, 15, 19, 35], "each trains again; the last task is there")
 )
 def test_an_interrupted_regression_goes_on_bit_for_bit(after, finished, tmp_path, interrupted):
     folder = tmp_path / "run"

@@ -375,6 +375,7 @@ def test_a_finished_run_with_a_damaged_file_is_made_again(name, uninterrupted, t
     assert_same(folder, uninterrupted["plain"])
 
 
+@pytest.mark.slow  # two trainings
 def test_a_learner_in_the_place_of_a_checkpoint_is_not_taken_for_one(
     uninterrupted, tmp_path, stopped, capsys
 ):

@@ -167,6 +167,7 @@ def test_read_only_machine_code_is_used(cache):
     assert (done.stdout.split(), done.stderr) == (["numba", "False", expected], "")
 
 
+@pytest.mark.slow  # compiles in a new process; a full disk is reported in the same way
 def test_an_unwritable_folder_is_reported_once(cache):
     done = python(BEND, NUMBA_CACHE_DIR=os.devnull + "/folder")
     assert done.stdout.strip() == cache[1]

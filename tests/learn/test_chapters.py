@@ -58,7 +58,7 @@ def folder(tmp_path, chapter):
     return student
 
 
-@pytest.mark.parametrize("chapter", some("chapter_00", "chapter_08"), indirect=True)
+@pytest.mark.parametrize("chapter", some("chapter_00"), indirect=True)
 def test_references_pass(folder, chapter):
     solve(folder, chapter)
     wrong = [(c.exercise, c.state, c.lines) for c in check_chapter(folder, chapter) if not c.ok]
@@ -66,7 +66,7 @@ def test_references_pass(folder, chapter):
     assert all(folder.progress[number]["state"] == "right" for number in chapter.exercises)
 
 
-@pytest.mark.parametrize("chapter", some("chapter_04", "chapter_12"), indirect=True)
+@pytest.mark.parametrize("chapter", some("chapter_04"), indirect=True)
 def test_a_blank_chapter_is_open(folder, chapter):
     checked = check_chapter(folder, chapter)
     assert {each.state for each in checked} == {"missing"}
@@ -100,8 +100,6 @@ def mistakes():
     quick(
         [
             "0.1b-the softmax is treated as if it were elementwise",
-            "5.2b-the derivative of the power is missing",
-            "11.1b-the label is missing in the gradient",
             "15.3-the noise is not squared",
         ],
         mistakes(),

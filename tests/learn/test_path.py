@@ -130,6 +130,7 @@ def test_an_endless_loop_is_ended(student, gaussian, monkeypatch):
     assert checked["2.3"].ok
 
 
+@pytest.mark.slow  # judges a chapter
 def test_another_signature_is_named(student, gaussian):
     text = gaussian.replace("def sample(eps, mu, log_sigma)", "def sample(mu, log_sigma)")
     student.file("gaussian").write_text(text, encoding="utf-8")
@@ -186,6 +187,7 @@ def test_a_counterexample_is_tried(student):
     assert near.ok
 
 
+@pytest.mark.slow  # judges a chapter
 def test_a_notebook_is_checked_and_its_primitives_are_kept(student, gaussian, capsys):
     pytest.importorskip("jupytext")
     for stem in ("gaussian", "chapter_02"):

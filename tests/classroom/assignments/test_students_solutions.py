@@ -50,7 +50,7 @@ def wrong(results):
 @pytest.mark.parametrize(
     "path",
     quick(
-        ["01_softplus", "04_reversed"],
+        ["04_reversed"],
         SOLUTIONS,
         "the same judge reads every solution",
         name=lambda path: path.stem,

@@ -71,6 +71,7 @@ def test_public_mistakes_have_an_entry_and_hidden_ones_have_none(wrong):
     )
 
 
+@pytest.mark.slow  # judges a hand-in twice
 @needs_box
 def test_an_example_is_the_same_for_every_key():
     source = first().source().replace(*SIGN)

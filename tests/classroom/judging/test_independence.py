@@ -77,6 +77,7 @@ def test_proof_by_another_name_loses_its_points_only():
     )
 
 
+@pytest.mark.slow  # judges a whole hand-in
 @needs_box
 def test_module_that_uses_its_functions_when_loaded_keeps_its_points():
     used = (

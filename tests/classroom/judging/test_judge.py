@@ -133,6 +133,7 @@ def test_hidden_tasks_tell_kind_and_hint_but_no_numbers():
         assert "0.731" not in told
 
 
+@pytest.mark.slow  # judges a whole hand-in
 def test_more_hints_at_higher_levels():
     result = judged(
         changed(("return dv.sum(axis=0), (dv * noise)", "return -dv.sum(axis=0), (dv * noise)"))
@@ -160,6 +161,7 @@ def test_the_page_is_self_contained_and_escapes_what_a_hand_in_says():
     )
 
 
+@pytest.mark.slow  # judges a whole hand-in
 def test_public_gradients_come_with_their_figures():
     page = feedback(judged(SOURCE, figures=True), first())
     assert page.count("<svg") == 4 and "Taylor" in page

@@ -81,6 +81,7 @@ def test_a_hidden_task_shows_the_line_only():
     ]
 
 
+@pytest.mark.slow  # judges a whole hand-in twice
 @needs_box
 def test_the_line_of_a_sign_is_that_which_makes_the_gradient():
     text, result = located(SIGN)

@@ -72,6 +72,7 @@ MEAN = "\n\ndef combined_mask(masks):\n    return masks.mean(axis=0), None\n"
 IGNORES = "\n\ndef learn(eps, masks, *_):\n    return 0 * eps[:, 0, 0], 0 * eps[:, 0, 0]\n"
 
 
+@pytest.mark.slow  # judges several hand-ins
 def test_one_slip_costs_its_own_task_even_if_it_is_another_variants_answer():
     """The mean of the masks is the variant "power": 7e, which calls it, is right."""
     seventh = find("7")

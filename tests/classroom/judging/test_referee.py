@@ -68,6 +68,7 @@ def test_exhibits_that_were_handed_out_are_not_taken_for_a_copy():
     assert referee.pasted(eighth, text) == []
 
 
+@pytest.mark.slow  # judges a hand-in for one flag
 def test_the_package_s_own_text_is_flagged():
     eighth = find("8")
     text = selftest.solution(eighth, key=KEY)

@@ -120,6 +120,7 @@ def kl(mu, scale, m0, s0):
 '''
 
 
+@pytest.mark.slow  # judges a hand-in
 @needs_box
 def test_complex_numbers_show_while_a_gradient_runs():
     flags = judged(SOURCE + HIDDEN).flags

@@ -340,6 +340,7 @@ def test_tuned_rows_have_the_settings_of_the_search(tmp_path, monkeypatch):
     assert set_too.config(naive, BENCHMARKS["split-glyphs"], 0).settings.rate == 0.5
 
 
+@pytest.mark.slow  # trainings of several rows
 def test_ours_is_never_tuned_but_in_the_row_of_the_search_that_all_methods_had(
     tmp_path, tiny, capsys, monkeypatch
 ):

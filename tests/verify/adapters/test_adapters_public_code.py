@@ -220,7 +220,7 @@ class SoftmaxLoss:
     [
         ("dvalues", 1, "undecided"),
         ("output", 1, "ok"),
-        ("dvalues", 2, "wrong"),
+        pytest.param("dvalues", 2, "wrong", marks=pytest.mark.slow),  # seconds, for a name
         ("output", 2, "wrong"),
     ],
 )
