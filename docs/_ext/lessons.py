@@ -261,8 +261,9 @@ def assignment_pages():
             "# Assignments",
             "Nine assignments lead from one Gaussian weight to continual learning and images. "
             "Each has a statement, a file to complete, and checks that run on your own machine. "
-            "Grading explains every mistake that it can name. Alone or in a course, start with",
-            "```sh\nibpcl class new 1 --out homework\nibpcl class check "
+            "Grading explains every mistake that it can name. In a course, your teacher gives you "
+            "the files. Alone, make them with the solutions, in the folder of the source:",
+            "```sh\npip install ./teacher\nibpcl class new 1 --out homework\nibpcl class check "
             "homework/gaussian_weights.py\n```",
             "\n".join(rows),
             'This <a href="../_static/feedback-sample.html">sample feedback page</a> belongs to a '

@@ -33,6 +33,7 @@ def check_file(path, assignment=None):
     from ibpcl.classroom.assignments.assignment import named
     from ibpcl.classroom.intake import submission as submissions
     from ibpcl.classroom.intake.printable import printable_result
+    from ibpcl.classroom.judging import at_home
     from ibpcl.classroom.judging.judge import judge
     from ibpcl.classroom.judging.running import client
     from ibpcl.errors import UserError
@@ -60,5 +61,8 @@ def check_file(path, assignment=None):
             f"class: {path}: VARIANT is {variant[:60]!r}; {chosen.name} has "
             f"{', '.join(chosen.variants)}"
         )
+    values = at_home.read(Path(path), chosen, variant)
     sandbox = client.at_home()
-    return printable_result(judge(chosen, read, sandbox, variant=variant, public_only=True))
+    return printable_result(
+        judge(chosen, read, sandbox, variant=variant, public_only=True, values=values)
+    )

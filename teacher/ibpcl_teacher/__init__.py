@@ -1,4 +1,4 @@
-"""The parts of assignments that only teachers get: pairs, planted mistakes and their inputs.
+"""The parts of assignments that only teachers get: solutions, variants and planted mistakes.
 
 A folder here has the name of an assignment of the package ``ibpcl`` and holds the files that this
 assignment lacks there.

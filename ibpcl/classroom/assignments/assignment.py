@@ -41,6 +41,7 @@ KINDS = (
     "counterexample",
 )
 PLAIN = ("proof", "step")  # kinds whose functions return a value without a cache
+SOLUTIONS = ("bank.py", "reference.py")  # files
 ANSWERS = ("number", "choice", "prediction", "counterexample")  # kinds without an input
 VISIBILITIES = ("public", "hidden")
 IMPORTS = ("numpy", "scipy", "math")
@@ -192,6 +193,11 @@ class Assignment:
             if path.suffix in (".py", ".toml", ".md") and "__pycache__" not in path.parts
         }
 
+    @property
+    def has_solution(self):
+        """Whether the solution is here; students' installations of the package lack it."""
+        return any(name in self.files for name in SOLUTIONS) or any(t.module for t in self.tasks)
+
     def path(self, name):
         """Return the path of a file of the assignment.
 
@@ -234,9 +240,9 @@ class Assignment:
         UserError
             If the assignment has no such variant.
         """
-        parts = [name for name in ("bank.py", "reference.py") if name in self.files]
-        if not parts and any(task.kind == "referee" for task in self.tasks):
-            parts = ["bank.py"]  # only teachers have it
+        parts = [name for name in SOLUTIONS if name in self.files]
+        if not self.has_solution:
+            parts = ["reference.py"]  # only teachers have it
         base = "\n\n".join([read_text(self.path(name)) for name in parts] + self._primitives())
         if variant == "base":
             return base
@@ -244,7 +250,7 @@ class Assignment:
             raise UserError(
                 f"class: {self.name} has no variant {variant!r}; it has {', '.join(self.variants)}"
             )
-        return merged(base, read_text(self.folder / "variants" / f"{variant}.py"), variant)
+        return merged(base, read_text(self.path(f"variants/{variant}.py")), variant)
 
     def _primitives(self):
         """Return the functions of the package's primitives that tasks ask for, module by module."""

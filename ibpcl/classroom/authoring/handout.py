@@ -2,6 +2,7 @@
 
 import ast
 import csv
+import functools
 import io
 import json
 import re
@@ -10,14 +11,14 @@ import zipfile
 from pathlib import Path
 
 from ibpcl.classroom.assignments import variants
-from ibpcl.classroom.assignments.assignment import IMPORTS, named
+from ibpcl.classroom.assignments.assignment import IMPORTS, find, named
 from ibpcl.classroom.assignments.ids import shown
 from ibpcl.classroom.authoring.stubs import referee_stub, stub
 from ibpcl.classroom.intake import submission as submissions
 from ibpcl.classroom.intake.choosing import is_blank
 from ibpcl.classroom.intake.reading import texts
 from ibpcl.classroom.intake.students import Roster, read_students
-from ibpcl.classroom.judging import referee
+from ibpcl.classroom.judging import at_home, referee
 from ibpcl.classroom.judging.running import client
 from ibpcl.classroom.judging.running.session import Session, described
 from ibpcl.errors import UserError
@@ -81,6 +82,9 @@ def new(assignment, out, student="", key=variants.PUBLIC, variant=None):
         )[0]
     text = blank(assignment, variant, student, key)
     contents |= {assignment.file: text, checks: CHECKS.format(file=assignment.file, name=checks)}
+    values = _public_values(assignment.folder, variant)
+    if values:
+        contents[at_home.FILE] = values
     notebook = as_notebook(text, assignment, variant)
     if notebook is not None:
         contents[assignment.file.replace(".py", ".ipynb")] = notebook
@@ -91,6 +95,15 @@ def new(assignment, out, student="", key=variants.PUBLIC, variant=None):
     for name, content in contents.items():
         write_text(out / name, content)
     return [out / name for name in contents]
+
+
+@functools.lru_cache(maxsize=64)
+def _public_values(folder, variant):
+    """Return the text of the values that `check` compares with; empty if it needs none."""
+    assignment = find(folder)
+    if not at_home.tasks_with_values(assignment) or any(task.module for task in assignment.tasks):
+        return ""
+    return json_text(at_home.recorded(assignment, variant)) + "\n"
 
 
 def marking(assignment):

@@ -40,7 +40,8 @@ def problems(assignment):
 def _files(assignment):
     """Compare the files in ``variants/`` with ``[variants]``."""
     listed = set(assignment.variants) - {"base"}
-    present = {path.stem for path in (assignment.folder / "variants").glob("*.py")}
+    variants = re.compile(r"variants/([^/]*)\.py")
+    present = {found[1] for found in map(variants.fullmatch, assignment.files) if found}
     for name in sorted(present - listed):
         yield (
             f"variants/{name}.py is never used: add `{name} = \"...\"` to [variants] in "
@@ -134,13 +135,12 @@ def exercise(task_id):
 
 def _docstrings(assignment):
     """Find functions whose body a variant replaces, but whose formula is still that of the base."""
-    path = assignment.folder / "reference.py"
-    if not path.exists():
+    if "reference.py" not in assignment.files:
         return
-    base = _functions(read_text(path))
+    base = _functions(read_text(assignment.files["reference.py"]))
     for variant in sorted(set(assignment.variants) - {"base"}):
-        fragment = assignment.folder / "variants" / f"{variant}.py"
-        if not fragment.exists():
+        fragment = assignment.files.get(f"variants/{variant}.py")
+        if fragment is None:
             continue
         try:
             made = _functions(assignment.source(variant))

@@ -142,9 +142,7 @@ class Gradient:
 
 
 def judge_gradient(task, verdict, case):
-    """Judge a gradient at several points, input by input.
-
-    The first point at which the gradient of an input is wrong decides its mistake.
+    """Judge a gradient by the derivative of the reference's forward.
 
     Parameters
     ----------
@@ -155,6 +153,44 @@ def judge_gradient(task, verdict, case):
     case : ibpcl.classroom.judging.judge.Case
         The hand-in.
     """
+    reference = getattr(case.reference, task.forward)
+    forward = Forward(lambda *values: (reference(*values)[0], None), reference)
+    parts = wrong_parts_of(forward, task, verdict, case)
+    if parts is None:
+        return
+    if parts:
+        _follow(task, parts, case)
+    if any(not part.follows for part in parts.values()):
+        weigh(task, parts, case)
+    if parts:
+        case.wrong[task.function] = PartialCredit(
+            task.id, None, all(part.share for part in parts.values())
+        )
+    _refuse_what_shapes_say(task, parts, case)
+    conclude(task, parts, verdict, case)
+
+
+def wrong_parts_of(forward, task, verdict, case):
+    """Compare a gradient with the derivative of a forward at several points, input by input.
+
+    The first point at which the gradient of an input is wrong decides its mistake.
+
+    Parameters
+    ----------
+    forward : Forward
+        The forward.
+    task : Task
+        A task of kind ``vjp``.
+    verdict : Verdict
+        Receives figures and sentences.
+    case : ibpcl.classroom.judging.judge.Case
+        The hand-in.
+
+    Returns
+    -------
+    dict of str to ibpcl.classroom.judging.verdict.Part, or None
+        Input to part, for the wrong gradients; None if the check cannot decide.
+    """
     hidden = task.visibility == "hidden"
     parts = {}
     for at, size in enumerate(SIZES):
@@ -163,8 +199,6 @@ def judge_gradient(task, verdict, case):
         if not left:
             break
         gradient = Gradient(task, case.session, left, inputs)
-        reference = getattr(case.reference, task.forward)
-        forward = Forward(lambda *values, f=reference: (f(*values)[0], None), reference)
         dout, first, idle = _pulled(gradient, forward, inputs, case.rng(task, "idle", at))
         if at and not gradient.missing and _is_right(first, left, task, case, inputs, dout):
             continue  # the first point has shown that nothing but the values can be wrong
@@ -188,16 +222,25 @@ def judge_gradient(task, verdict, case):
         if any(getattr(each, "undecided", False) for each in (report, *report.inputs)):
             verdict.state = "by hand"
             verdict.words = ["the check cannot decide this task; your teacher will"]
-            return
-    if parts:
-        _follow(task, parts, case)
-    if any(not part.follows for part in parts.values()):
-        weigh(task, parts, case)
-    if parts:
-        case.wrong[task.function] = PartialCredit(
-            task.id, None, all(part.share for part in parts.values())
-        )
-    _refuse_what_shapes_say(task, parts, case)
+            return None
+    return parts
+
+
+def conclude(task, parts, verdict, case):
+    """Set points and sentences of a gradient, whose inputs without a part are right.
+
+    Parameters
+    ----------
+    task : Task
+        A task of kind ``vjp``.
+    parts : dict of str to ibpcl.classroom.judging.verdict.Part
+        Input to part, for the wrong gradients; completed in place.
+    verdict : Verdict
+        Receives the parts and points.
+    case : ibpcl.classroom.judging.judge.Case
+        The hand-in.
+    """
+    hidden = task.visibility == "hidden"
     if task.function in case.session.overwritten:
         for name in set(task.wrt) - set(parts):
             parts[name] = Part(name, "changes_cotangent", UNFIT["changes_cotangent"])

@@ -11,6 +11,7 @@ from ibpcl.classroom.assignments import variants
 from ibpcl.classroom.intake import submission as submissions
 from ibpcl.classroom.judging import (
     answers,
+    at_home,
     independence,
     marking,
     other_variants,
@@ -69,16 +70,22 @@ class Case:
         Whether the figures of public gradients are drawn.
     scheme : ibpcl.classroom.judging.marking.Marking, optional
         The marking scheme; by default, that of the package.
+    values : dict, optional
+        Recorded values, which take the place of the solution on a student's machine.
 
     Attributes
     ----------
+    judges : dict of str to callable
+        Kind of a task to its judge.
     wrong : dict of str to ibpcl.classroom.judging.partial_credit.PartialCredit
         Findings about each wrong function.
     seen : dict of str to list of ibpcl.classroom.judging.naming.naming_forwards.Seen
         The values that each wrong proof returned.
     """
 
-    def __init__(self, assignment, submission, key, variant, session, figures, scheme=None):
+    def __init__(
+        self, assignment, submission, key, variant, session, figures, scheme=None, values=None
+    ):
         self.assignment = assignment
         self.submission = submission
         self.key = key
@@ -86,12 +93,16 @@ class Case:
         self.session = session
         self.figures = figures
         self.marking = scheme or marking.default()
+        self.values = values
+        self.judges = JUDGES if values is None else {**JUDGES, **at_home.JUDGES}
         self.wrong = {}
         self.seen = {}
 
     @cached_property
     def reference(self):
-        """Reference solution in the student's variant."""
+        """Reference solution in the student's variant, or the recorded values."""
+        if self.values is not None:
+            return at_home.Recorded(self.assignment, self.values)
         return self.assignment.reference(self.variant)
 
     @property
@@ -192,6 +203,7 @@ class Case:
         return out
 
 
+@bounds.memory(bounds.JUDGE_MB)
 def judge(
     assignment,
     submission,
@@ -202,6 +214,7 @@ def judge(
     figures=True,
     locate=False,
     scheme=None,
+    values=None,
 ):
     """Judge one hand-in.
 
@@ -225,6 +238,9 @@ def judge(
         Whether the lines of mistakes in gradients are searched for, in a second, unscored run.
     scheme : ibpcl.classroom.judging.marking.Marking, optional
         The marking scheme; by default, that of the package.
+    values : dict, optional
+        What :func:`ibpcl.classroom.judging.at_home.recorded` returned, if the solution is not
+        here; then only public tasks can be judged.
 
     Returns
     -------
@@ -237,13 +253,6 @@ def judge(
     The memory that this process may use for one hand-in is limited by
     :data:`ibpcl.classroom.judging.running.bounds.JUDGE_MB`.
     """
-    with bounds.memory(bounds.JUDGE_MB):
-        return _judge(
-            assignment, submission, sandbox, key, variant, public_only, figures, locate, scheme
-        )
-
-
-def _judge(assignment, submission, sandbox, key, variant, public_only, figures, locate, scheme):
     start = time.monotonic()
     variant = variant or variants.variant_of(assignment, key, submission.student)
     result = Result(
@@ -254,7 +263,7 @@ def _judge(assignment, submission, sandbox, key, variant, public_only, figures, 
         place = submission.place(refusal.line) if refusal.line else submission.file
         return _not_graded(result, f"{place} {refusal.words}", start)
     session = Session(submission, assignment, sandbox)
-    case = Case(assignment, submission, key, variant, session, figures, scheme)
+    case = Case(assignment, submission, key, variant, session, figures, scheme, values)
     try:
         tasks = [
             task for task in assignment.tasks if not public_only or task.visibility == "public"
@@ -356,7 +365,7 @@ def judge_task(task, case, before):
             return verdict
     hidden = task.visibility == "hidden"
     try:
-        JUDGES[task.kind](task, verdict, case)
+        case.judges[task.kind](task, verdict, case)
     except Waiting as error:
         error.task = task.id
         raise

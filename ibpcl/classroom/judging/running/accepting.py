@@ -5,7 +5,6 @@ Only unambiguous values are accepted.  A gradient with additional axes of length
 is ambiguous.
 """
 
-import ast
 import functools
 
 import numpy as np
@@ -35,15 +34,6 @@ class Accepted:
         self.tasks = {task.function: task for task in assignment.tasks if task.kind == "vjp"}
         self.assignment = assignment
         self.untyped = False
-
-    @functools.cached_property
-    def parameters(self):
-        """Names of the parameters of each function of the reference, which is trusted."""
-        return {
-            node.name: tuple(argument.arg for argument in node.args.args)
-            for node in ast.parse(self.assignment.source()).body
-            if isinstance(node, ast.FunctionDef)
-        }
 
     def output(self, out):
         """Convert the output of a forward.
@@ -86,13 +76,19 @@ class Accepted:
         self.untyped = all(type(each) in (list, float) for each in several)
         if isinstance(out, list):
             out = tuple(out) if len(task.wrt) > 1 else _as_array(out)
-        names = self.parameters.get(task.forward, ())
+        names = _inputs_of(self.assignment.maker(task.inputs))
         shapes = {name: np.shape(value) for name, value in zip(names, inputs, strict=False)}
         if not isinstance(out, tuple):
             return _fitting(out, shapes.get(task.wrt[0])) if len(task.wrt) == 1 else out
         wanted = [shapes.get(name) for name in task.wrt]
         wanted += [None] * (len(out) - len(wanted))
         return tuple(map(_fitting, out, wanted))
+
+
+@functools.lru_cache(maxsize=256)
+def _inputs_of(maker):
+    """Return the names of the inputs that a function of ``inputs.py`` makes, in order."""
+    return tuple(maker(np.random.default_rng(0), "small"))
 
 
 def skipped_cells(skipped, submission):
