@@ -109,13 +109,15 @@ def _windows_vjp(dwindows, shape, window):
     return dx
 
 
-def pool2d(x, window):
-    r"""Replace each window of an image by its largest number.
+def pool2d(x, scale, window):
+    r"""Replace each window of an image by its largest number, times the scale of the channel.
 
     Parameters
     ----------
     x : ndarray, shape (N, H, W, K)
         Images.
+    scale : ndarray, shape (K,)
+        One factor per channel.
     window : int
         Number of rows and of columns of the windows, which do not overlap.
 
@@ -128,13 +130,15 @@ def pool2d(x, window):
     """
     windows = _windows(x, window)
     largest = np.argmax(windows.real, axis=3)[:, :, :, None]
-    return np.take_along_axis(windows, largest, axis=3)[:, :, :, 0], (largest, x.shape, window)
+    pooled = np.take_along_axis(windows, largest, axis=3)[:, :, :, 0]
+    return scale * pooled, (pooled, scale, largest, x.shape, window)
 
 
 def pool2d_vjp(dh, cache):
-    r"""Pull the gradient at ``h`` back to ``x``.
+    r"""Pull the gradient at ``h`` back to ``x`` and ``scale``.
 
-    .. math:: dx_{nabk} = dh_{npqk}\; \mathbb 1[(a, b) \text{ is the largest of window } (p, q)]
+    .. math:: dx_{nabk} = s_k\, dh_{npqk}\; \mathbb 1[(a, b) \text{ is the largest of window } (p, q)],
+              \qquad ds_k = \sum_{npq} \max_{(a, b)} x_{nabk}\; dh_{npqk}
 
     Parameters
     ----------
@@ -146,12 +150,13 @@ def pool2d_vjp(dh, cache):
     Returns
     -------
     dx : ndarray, shape (N, H, W, K)
+    dscale : ndarray, shape (K,)
     """
-    largest, shape, window = cache
+    pooled, scale, largest, shape, window = cache
     n, down, across, k = dh.shape
     dwindows = np.zeros((n, down, across, window * window, k), dh.dtype)
-    np.put_along_axis(dwindows, largest, dh[:, :, :, None], axis=3)
-    return _windows_vjp(dwindows, shape, window)
+    np.put_along_axis(dwindows, largest, (scale * dh)[:, :, :, None], axis=3)
+    return _windows_vjp(dwindows, shape, window), (pooled * dh).sum(axis=(0, 1, 2))
 
 
 def _activity(z):

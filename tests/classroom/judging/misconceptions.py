@@ -572,15 +572,15 @@ def conv2d_vjp(dh, cache):
         "9",
         "9c",
         "the mean of a window",
-        "other_function other_variant missing_term",
+        "other_function other_variant missing_term elementwise_factor",
         '''
-def pool2d(x, window):
-    return _windows(x, window).mean(axis=3), (x.shape, window)
+def pool2d(x, scale, window):
+    means = _windows(x, window).mean(axis=3)
+    return scale * means, (means, scale, x.shape, window)
 def pool2d_vjp(dh, cache):
-    shape, window = cache
-    n, down, across, k = dh.shape
-    share = np.repeat(dh[:, :, :, None] / window**2, window**2, axis=3)
-    return _windows_vjp(share, shape, window)
+    means, scale, shape, window = cache
+    share = np.repeat((scale * dh)[:, :, :, None] / window**2, window**2, axis=3)
+    return _windows_vjp(share, shape, window), (means * dh).sum(axis=(0, 1, 2))
 ''',
     ),
     _of(
@@ -590,8 +590,9 @@ def pool2d_vjp(dh, cache):
         "elementwise_factor few_entries",
         '''
 def pool2d_vjp(dh, cache):
-    _, shape, window = cache
-    return _windows_vjp(np.repeat(dh[:, :, :, None], window**2, axis=3), shape, window)
+    pooled, scale, _, shape, window = cache
+    whole = np.repeat((scale * dh)[:, :, :, None], window**2, axis=3)
+    return _windows_vjp(whole, shape, window), (pooled * dh).sum(axis=(0, 1, 2))
 ''',
     ),
     _of(

@@ -20,7 +20,7 @@ def _sizes(rng, size):
     if size == "large":
         return 128, 8, 7, 8, 3, 2, 16
     n, d, k = (int(each) for each in rng.permutation([2, 3, 4]))
-    height, width = (int(each) for each in rng.permutation([6, 7]))
+    height, width = (int(each) for each in rng.permutation([5, 6]))
     rows, columns = (int(each) for each in rng.permutation([2, 3]))
     if size == "odd":
         sizes = [n, height, width, d, rows, columns, k]
@@ -52,7 +52,8 @@ def pool2d(rng, size):
     """Return inputs of ``pool2d``; extreme ones have numbers whose squares overflow, or float32."""
     n, height, width, _, _, _, k = _sizes(rng, size)
     x = rng.standard_normal((n, height, width, k))
-    inputs = {"x": x, "window": int(rng.integers(2, 4))}
+    scale = rng.uniform(0.5, 2, k) * rng.choice([-1, 1], k)
+    inputs = {"x": x, "scale": scale, "window": int(rng.integers(2, 4))}
     if size != "extreme":
         return inputs
     single = rng.random() < 0.5

@@ -3,8 +3,8 @@ r"""Convolutions with holes in the kernel, pools by the largest minus the mean."
 WORDS = {
     "Convolve images with filters, which are not turned, and add":
         "Convolve images with filters that skip every second row and column, and add",
-    "Replace each window of an image by its largest number":
-        "Replace each window of an image by its largest number minus its mean",
+    "Replace each window of an image by its largest number,":
+        "Replace each window of an image by its largest number minus its mean,",
     "Convolve with masked filters; biases are scaled by the largest mask of their filter":
         "Convolve with masked filters with holes, divided by the root of one plus their mask sum; biases are scaled by the mean mask",
     "Return the matrix that maps one image to its convolution, without biases":
@@ -24,23 +24,25 @@ def _read_by(i, j, stride, down, across):
     return slice(None), rows, columns
 
 
-def pool2d(x, window):
+def pool2d(x, scale, window):
     windows = _windows(x, window)
     largest = np.argmax(windows.real, axis=3)[:, :, :, None]
     top = np.take_along_axis(windows, largest, axis=3)[:, :, :, 0]
-    return top - windows.mean(axis=3), (largest, x.shape, window)
+    pooled = top - windows.mean(axis=3)
+    return scale * pooled, (pooled, scale, largest, x.shape, window)
 
 
 def pool2d_vjp(dh, cache):
-    r""".. math:: dx_{nabk} = dh_{npqk} \Bigl(\mathbb 1[(a, b) \text{ is the largest of window } (p, q)]
-              - \frac{1}{m^2}\Bigr)
+    r""".. math:: dx_{nabk} = s_k\, dh_{npqk} \Bigl(\mathbb 1[(a, b) \text{ is the largest of window } (p, q)]
+              - \frac{1}{m^2}\Bigr), \qquad ds_k = \sum_{npq} d_{npqk}\, dh_{npqk}
     """
-    largest, shape, window = cache
+    pooled, scale, largest, shape, window = cache
     n, down, across, k = dh.shape
+    dpooled = scale * dh
     dwindows = np.zeros((n, down, across, window * window, k), dh.dtype)
-    np.put_along_axis(dwindows, largest, dh[:, :, :, None], axis=3)
-    dwindows = dwindows - dh[:, :, :, None] / window**2  # every pixel is in the mean
-    return _windows_vjp(dwindows, shape, window)
+    np.put_along_axis(dwindows, largest, dpooled[:, :, :, None], axis=3)
+    dwindows = dwindows - dpooled[:, :, :, None] / window**2  # every pixel is in the mean
+    return _windows_vjp(dwindows, shape, window), (pooled * dh).sum(axis=(0, 1, 2))
 
 
 def masked_conv2d(x, v, z, bias, stride, padding):

@@ -3,8 +3,8 @@ r"""Convolutions as in signal processing, pools by the root mean square."""
 WORDS = {
     "Convolve images with filters, which are not turned, and add":
         "Convolve images with filters, which are turned by half a turn, and add",
-    "Replace each window of an image by its largest number":
-        "Replace each window of an image by the root of the mean of its squares",
+    "Replace each window of an image by its largest number,":
+        "Replace each window of an image by the root of the mean of its squares,",
     "Convolve with masked filters; biases are scaled by the largest mask of their filter":
         "Convolve with masked filters, turned by half a turn; biases are scaled by the root mean square mask",
     "Return the matrix that maps one image to its convolution, without biases":
@@ -44,17 +44,22 @@ def conv2d_vjp(dh, cache):
     return _framed_vjp(dframed, padding), dw, dh.sum(axis=(0, 1, 2))
 
 
-def pool2d(x, window):
+def pool2d(x, scale, window):
     windows = _windows(x, window)
     size = np.abs(windows.real).max(axis=3, keepdims=True)  # squares of these do not overflow
     root = size * np.sqrt(np.mean((windows / size) ** 2, axis=3, keepdims=True))
-    return root[:, :, :, 0], (windows / root, x.shape, window)
+    pooled = root[:, :, :, 0]
+    return scale * pooled, (pooled, scale, windows / root, x.shape, window)
 
 
 def pool2d_vjp(dh, cache):
-    r""".. math:: dx_{nabk} = dh_{npqk}\; \frac{x_{nabk}}{m^2\, h_{npqk}}"""
-    shares, shape, window = cache
-    return _windows_vjp(dh[:, :, :, None] * shares / window**2, shape, window)
+    r""".. math:: dx_{nabk} = s_k\, dh_{npqk}\; \frac{x_{nabk}}{m^2\, r_{npqk}}, \qquad
+              ds_k = \sum_{npq} r_{npqk}\, dh_{npqk}
+    """
+    pooled, scale, shares, shape, window = cache
+    dpooled = scale * dh
+    dx = _windows_vjp(dpooled[:, :, :, None] * shares / window**2, shape, window)
+    return dx, (pooled * dh).sum(axis=(0, 1, 2))
 
 
 def _activity(z):

@@ -5,8 +5,8 @@ WORDS = {
         "Convolve images that continue at the other side with filters, and add",
     "Width P of the frame of zeros around each image, at least 0":
         "Width P of the frame around each image, in which it continues at the other side; at least 0",
-    "Replace each window of an image by its largest number":
-        "Replace each window of an image by a soft maximum, log mean exp",
+    "Replace each window of an image by its largest number,":
+        "Replace each window of an image by a soft maximum, log mean exp,",
     "Convolve with masked filters; biases are scaled by the largest mask of their filter":
         "Convolve with masked filters; biases are scaled by the probability that a mask of theirs is on",
     "Return the matrix that maps one image to its convolution, without biases":
@@ -32,18 +32,22 @@ def _framed_vjp(dframed, padding):
     return dx
 
 
-def pool2d(x, window):
+def pool2d(x, scale, window):
     windows = _windows(x, window)
     top = windows.real.max(axis=3, keepdims=True)
     e = np.exp(windows - top)  # at most one, and one of them is one
-    h = top + np.log(e.mean(axis=3, keepdims=True))
-    return h[:, :, :, 0], (e / e.sum(axis=3, keepdims=True), x.shape, window)
+    pooled = (top + np.log(e.mean(axis=3, keepdims=True)))[:, :, :, 0]
+    return scale * pooled, (pooled, scale, e / e.sum(axis=3, keepdims=True), x.shape, window)
 
 
 def pool2d_vjp(dh, cache):
-    r""".. math:: dx_{nabk} = dh_{npqk}\; \mathrm{softmax}_{\text{window } (p, q)}(x)_{nabk}"""
-    softmax, shape, window = cache
-    return _windows_vjp(dh[:, :, :, None] * softmax, shape, window)
+    r""".. math:: dx_{nabk} = s_k\, dh_{npqk}\; \mathrm{softmax}_{\text{window } (p, q)}(x)_{nabk}, \qquad
+              ds_k = \sum_{npq} l_{npqk}\, dh_{npqk}
+    """
+    pooled, scale, softmax, shape, window = cache
+    dpooled = scale * dh
+    dx = _windows_vjp(dpooled[:, :, :, None] * softmax, shape, window)
+    return dx, (pooled * dh).sum(axis=(0, 1, 2))
 
 
 def _activity(z):

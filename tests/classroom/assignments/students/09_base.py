@@ -21,22 +21,22 @@ def conv2d_vjp(dh, cache):
     return df[:, P : P + H, P : P + W], dw, np.einsum("npqk->k", dh)
 
 
-def pool2d(x, window):
+def pool2d(x, scale, window):
     m = window
     N, H, W, K = x.shape
     a, b = H // m, W // m
     y = x[:, : a * m, : b * m].reshape(N, a, m, b, m, K)
     h = y.max(axis=(2, 4))
-    return h, (x, h, m)
+    return h * scale, (x, h, scale, m)
 
 
 def pool2d_vjp(dh, cache):
-    x, h, m = cache
+    x, h, s, m = cache
     dx = np.zeros_like(x)
     a, b = h.shape[1] * m, h.shape[2] * m
     wide = np.repeat(np.repeat(h, m, axis=1), m, axis=2)
-    dx[:, :a, :b] = np.repeat(np.repeat(dh, m, 1), m, 2) * (x[:, :a, :b] == wide)
-    return dx
+    dx[:, :a, :b] = np.repeat(np.repeat(dh * s, m, 1), m, 2) * (x[:, :a, :b] == wide)
+    return dx, np.einsum("npqk,npqk->k", h, dh)
 
 
 def masked_conv2d(x, v, z, bias, stride, padding):

@@ -34,20 +34,21 @@ def conv2d_vjp(dh, cache):
     return df[:, P : P + H, P : P + W], do[::2, ::2], dh.sum(axis=0).sum(axis=0).sum(axis=0)
 
 
-def pool2d(x, window):
+def pool2d(x, scale, window):
     m, (N, H, W, K) = window, x.shape
     y = x[:, : H // m * m, : W // m * m].reshape(N, H // m, m, W // m, m, K)
-    return y.max(axis=(2, 4)) - y.mean(axis=(2, 4)), (x, y, m)
+    h = y.max(axis=(2, 4)) - y.mean(axis=(2, 4))
+    return h * scale, (x, y, h, scale, m)
 
 
 def pool2d_vjp(dh, cache):
-    x, y, m = cache
-    wide = dh[:, :, None, :, None]
+    x, y, h, s, m = cache
+    wide = (s * dh)[:, :, None, :, None]
     dy = wide * (y == y.max(axis=(2, 4), keepdims=True)) - wide / m**2
     N, a, _, b, _, K = y.shape
     dy = dy.reshape(N, a * m, b * m, K)
     rest = ((0, 0), (0, x.shape[1] - a * m), (0, x.shape[2] - b * m), (0, 0))
-    return np.pad(dy, rest)
+    return np.pad(dy, rest), (dh * h).sum(axis=0).sum(axis=(0, 1))
 
 
 def masked_conv2d(x, v, z, bias, stride, padding):

@@ -31,7 +31,7 @@ def conv2d_vjp(dh, cache):
     return df[:, P : P + H, P : P + W], dw, dh.sum((0, 1, 2))
 
 
-def pool2d(x, window):
+def pool2d(x, scale, window):
     m = window
     N, H, W, K = x.shape
     h = np.zeros((N, H // m, W // m, K), x.dtype)
@@ -40,17 +40,18 @@ def pool2d(x, window):
             part = x[:, p * m : p * m + m, q * m : q * m + m].reshape(N, m * m, K)
             h[:, p, q] = np.linalg.norm(part / abs(part).max(1, keepdims=True), axis=1) / m
             h[:, p, q] *= abs(part).max(1)
-    return h, (x, h, m)
+    return h * scale, (x, h, scale, m)
 
 
 def pool2d_vjp(dh, cache):
-    x, h, m = cache
+    x, h, s, m = cache
+    d = dh * s
     dx = np.zeros_like(x)
     for p in range(h.shape[1]):
         for q in range(h.shape[2]):
             at = np.s_[:, p * m : p * m + m, q * m : q * m + m]
-            dx[at] = x[at] / h[:, p, q][:, None, None] * (dh[:, p, q] / m**2)[:, None, None]
-    return dx
+            dx[at] = x[at] / h[:, p, q][:, None, None] * (d[:, p, q] / m**2)[:, None, None]
+    return dx, (dh * h).sum((0, 1, 2))
 
 
 def masked_conv2d(x, v, z, bias, stride, padding):

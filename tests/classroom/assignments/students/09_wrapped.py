@@ -38,22 +38,23 @@ def conv2d_vjp(dh, cache):
     return dx, dw, dh.reshape(-1, dh.shape[3]).sum(axis=0)
 
 
-def pool2d(x, window):
+def pool2d(x, scale, window):
     m, (N, H, W, K) = window, x.shape
     parts = [x[:, a : H // m * m : m, b : W // m * m : m] for a in range(m) for b in range(m)]
     parts = np.stack(parts)
     top = parts.max(axis=0)
     e = np.exp(parts - top)
-    return top + np.log(e.mean(axis=0)), (e, m, x.shape)
+    h = top + np.log(e.mean(axis=0))
+    return scale * h, (e, h, scale, m, x.shape)
 
 
 def pool2d_vjp(dh, cache):
-    e, m, shape = cache
+    e, h, s, m, shape = cache
     dx = np.zeros(shape, dh.dtype)
     down, across = dh.shape[1] * m, dh.shape[2] * m
     for n, share in enumerate(e / e.sum(axis=0)):
-        dx[:, n // m : down : m, n % m : across : m] = dh * share
-    return dx
+        dx[:, n // m : down : m, n % m : across : m] = dh * s * share
+    return {"x": dx, "scale": np.sum(h * dh, axis=(0, 1, 2))}
 
 
 def masked_conv2d(x, v, z, bias, stride, padding):
