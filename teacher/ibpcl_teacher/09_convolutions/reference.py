@@ -253,3 +253,33 @@ def convolution_matrix(w, height, width, stride, padding):
         if 0 <= a < height and 0 <= b < width:
             matrix[p, q, :, a, b] = w[i, j].T
     return matrix.reshape(down * across * filters, height * width * channels)
+
+
+def slope_in_kernel(x, rows, columns, stride, padding):
+    r"""Differentiate each output of the convolution with respect to each weight of its kernel.
+
+    .. math:: \frac{\partial h_{npqk}}{\partial w_{ijdk}} = x_{n,\, pt + i - P,\, qt + j - P,\, d}
+
+    Parameters
+    ----------
+    x : ndarray, shape (N, H, W, D)
+        Images: examples, rows, columns, channels.
+    rows, columns : int
+        Numbers I and J of rows and columns of the kernel.
+    stride : int
+        Step t from one position of the kernel to the next, at least 1.
+    padding : int
+        Width P of the frame of zeros around each image, at least 0.
+
+    Returns
+    -------
+    slope : ndarray, shape (N, H', W', I, J, D)
+        The same for every filter.
+    """
+    framed = _framed(x, padding)
+    down = _positions(x.shape[1], rows, stride, padding)
+    across = _positions(x.shape[2], columns, stride, padding)
+    slope = np.zeros((len(x), down, across, rows, columns, x.shape[3]))
+    for i, j in np.ndindex(rows, columns):
+        slope[:, :, :, i, j] = framed[_read_by(i, j, stride, down, across)]
+    return slope

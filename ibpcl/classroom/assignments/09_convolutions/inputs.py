@@ -85,3 +85,10 @@ def convolution_matrix(rng, size):
     _, height, width, d, rows, columns, k = _sizes(rng, size)
     w = rng.standard_normal((rows, columns, d, k))
     return {"w": w, "height": height, "width": width, **_steps(rng, size)}
+
+
+def slope_in_kernel(rng, size):
+    """Return inputs of ``slope_in_kernel``."""
+    n, height, width, d, rows, columns, _ = _sizes(rng, size)
+    x = rng.standard_normal((n, height, width, d))
+    return {"x": x, "rows": rows, "columns": columns, **_steps(rng, size)}

@@ -79,3 +79,16 @@ def convolution_matrix(w, height, width, stride, padding):
         if 0 <= a < height and 0 <= b < width:
             matrix[p, q, :, a, b] = w[rows - 1 - i, columns - 1 - j].T
     return matrix.reshape(down * across * filters, height * width * channels)
+
+
+def slope_in_kernel(x, rows, columns, stride, padding):
+    r""".. math:: \frac{\partial h_{npqk}}{\partial w_{ijdk}} =
+              x_{n,\, pt + I - 1 - i - P,\, qt + J - 1 - j - P,\, d}
+    """
+    framed = _framed(x, padding)
+    down = _positions(x.shape[1], rows, stride, padding)
+    across = _positions(x.shape[2], columns, stride, padding)
+    slope = np.zeros((len(x), down, across, rows, columns, x.shape[3]))
+    for i, j in np.ndindex(rows, columns):
+        slope[:, :, :, rows - 1 - i, columns - 1 - j] = framed[_read_by(i, j, stride, down, across)]
+    return slope

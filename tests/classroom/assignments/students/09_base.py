@@ -58,3 +58,14 @@ def convolution_matrix(w, height, width, stride, padding):
     images = np.eye(height * width * w.shape[2]).reshape(-1, height, width, w.shape[2])
     r = patches(images, w.shape[0], w.shape[1], stride, padding)
     return np.einsum("npqdij,ijdk->pqkn", r, w).reshape(-1, len(images))
+
+
+def slope_in_kernel(x, rows, columns, stride, padding):
+    f = np.pad(x, ((0, 0), (padding, padding), (padding, padding), (0, 0)))
+    down = (f.shape[1] - (rows)) // stride + 1
+    across = (f.shape[2] - (columns)) // stride + 1
+    out = []
+    for p in range(down):
+        for q in range(across):
+            out.append(f[:, p * stride : p * stride + rows, q * stride : q * stride + columns])
+    return np.moveaxis(np.array(out), 0, 1).reshape(len(x), down, across, rows, columns, x.shape[3])

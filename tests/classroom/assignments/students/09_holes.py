@@ -77,3 +77,14 @@ def convolution_matrix(w, height, width, stride, padding):
             C[p, q, :, a : a + 2 * I : 2, b : b + 2 * J : 2] = np.moveaxis(w, 3, 0)
     C = C[:, :, :, padding : padding + height, padding : padding + width]
     return C.reshape(down * across * K, -1)
+
+
+def slope_in_kernel(x, rows, columns, stride, padding):
+    f = np.pad(x, ((0, 0), (padding, padding), (padding, padding), (0, 0)))
+    down = (f.shape[1] - (2 * rows - 1)) // stride + 1
+    across = (f.shape[2] - (2 * columns - 1)) // stride + 1
+    out = []
+    for p in range(down):
+        for q in range(across):
+            out.append(f[:, p * stride : p * stride + 2 * rows - 1 : 2, q * stride : q * stride + 2 * columns - 1 : 2])
+    return np.moveaxis(np.array(out), 0, 1).reshape(len(x), down, across, rows, columns, x.shape[3])
