@@ -370,7 +370,10 @@ class Settings(MaskedSettings):
         if self.network:
             masks = parse(self.network, "npbcl").masks
             if self.expand:
-                raise ValueError("npbcl: expand needs a network of the layers of hidden")
+                raise ValueError(
+                    "npbcl: expand must be false with network, because only the layers of hidden "
+                    f"grow, got network {self.network!r}"
+                )
             if masks != "weight" and self.mask_model != MaskModel(self.mask_kl, self.mask_link):
                 raise ValueError(
                     "npbcl: masks that weights share need structured = true, row_sticks = false, "

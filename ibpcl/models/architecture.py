@@ -196,6 +196,11 @@ def from_line(inputs, line, likelihood, outputs, kind, activation="relu", head=G
     for i, (part, size) in enumerate(plan.stages):
         number = sum(kind_before == part for kind_before, _ in plan.stages[:i])
         if part == "conv":
+            if min(image[:2]) < WINDOW:
+                raise UserError(
+                    f"network: each convolution needs an image of at least {WINDOW} x {WINDOW}, "
+                    f"for its pool, got {image[0]} x {image[1]} at conv{number} of {line!r}"
+                )
             convolution = of_kind(
                 kind,
                 f"conv{number}",

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from ibpcl.errors import UserError
 from ibpcl.models.architecture import from_line, parse
 from ibpcl.models.convolution import Convolution, Pool
 from ibpcl.models.depth import Blocks
@@ -59,11 +60,17 @@ def test_networks_without_masks_have_the_same_stages(kind):
         ("conv:3;blocks:1", ("a dense layer before blocks", "got 'conv:3;blocks:1'")),
         ("conv:3;dense:4", ("7 inputs are not a square", "image:HxWxD")),
         ("image:2x2x2;conv:3", ("7 numbers", "got 2x2x2 = 8")),
-        ("image:1x7x1;conv:3", ("window of a pool", "1 .. 1", "got 2")),
+        ("image:1x7x1;conv:3", ("at least 2 x 2", "got 1 x 7 at conv0")),
     ],
 )
 def test_impossible_lines_are_refused_in_one_line(line, words):
-    with pytest.raises(ValueError, match="got") as raised:
+    with pytest.raises(UserError, match="got") as raised:
         from_line(7, line, Softmax(), 2, Plain)
     message = str(raised.value)
     assert all(word in message for word in words) and "\n" not in message
+
+
+def test_as_many_pools_fit_as_the_image_can_be_halved():
+    assert from_line(784, "conv:2,2,2,2", Softmax(), 2, Plain).stages[-2].outputs == (1, 1, 2)
+    with pytest.raises(UserError, match="got 1 x 1 at conv4"):
+        from_line(784, "conv:2,2,2,2,2", Softmax(), 2, Plain)
