@@ -18,7 +18,7 @@ ROOT = DOCS.parent
 # Folders that contain only generated files.
 FOLDERS = ("tutorials", "derivations", "paper", "reference", "project")
 # Files of the root that get a page if they exist.
-PROJECT = ("CHANGELOG.md", "CONTRIBUTING.md", "ARCHITECTURE.md")
+PROJECT = ("CHANGELOG.md", "CONTRIBUTING.md", "CODE_OF_CONDUCT.md", "SECURITY.md")
 LINK = re.compile(r"(?<!!)\[([^]]+)\]\((?!\w+:|#)([^)#\s]+)(#[^)\s]*)?\)")
 
 
