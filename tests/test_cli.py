@@ -615,6 +615,7 @@ def test_a_file_with_what_no_key_can_hold_is_refused(text, message, tmp_path, ca
     assert message in capsys.readouterr().err
 
 
+@pytest.mark.slow  # a training
 def test_weights_that_overflow_in_the_last_step_are_told(tmp_path, capsys):
     assert (
         main(

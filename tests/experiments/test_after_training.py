@@ -9,6 +9,7 @@ import sys
 import matplotlib
 import numpy as np
 import pytest
+from quick import quick
 
 from ibpcl.evaluation import figures
 from ibpcl.experiments import page, run_figures
@@ -89,7 +90,10 @@ def test_figures_have_their_own_style(tmp_path):
     assert (tmp_path / "plain.png").read_bytes() == (tmp_path / "styled.png").read_bytes()
 
 
-@pytest.mark.parametrize("part", ["draw", "save", "page"])
+@pytest.mark.parametrize(
+    "part",
+    quick(["draw", "page"], ["draw", "save", "page"], "a training each; figures fail in one place"),
+)
 @pytest.mark.usefixtures("drawn")
 def test_what_fails_after_the_training_is_a_warning(part, tmp_path, monkeypatch, drawing):
     place, name = {

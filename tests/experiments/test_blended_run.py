@@ -5,6 +5,7 @@ import math
 
 import numpy as np
 import pytest
+from quick import quick
 
 from ibpcl.cli import main
 from ibpcl.errors import NonFiniteError, UserError
@@ -72,7 +73,14 @@ def test_sharp_and_known_it_is_the_ordinary_stream_bit_for_bit(drawn):
         )
 
 
-@pytest.mark.parametrize("name", ONLINE)
+@pytest.mark.parametrize(
+    "name",
+    quick(
+        [name for name in ONLINE if name != "npbcl"],
+        ONLINE,
+        "npbcl trains twice as long as the rest",
+    ),
+)
 def test_an_interrupted_run_goes_on_bit_for_bit(name, drawn, tmp_path, interrupted):
     # an alarm every few minibatches, so that a lost state of the test would show
     config = config_of(name, run_length=20.0)

@@ -161,6 +161,7 @@ os.access = lambda path, mode, **options: not mode & os.W_OK and access(path, mo
 """
 
 
+@pytest.mark.slow  # compiles in a new process
 def test_read_only_machine_code_is_used(cache):
     folder, expected = cache
     done = python(READ_ONLY + SAY, NUMBA_CACHE_DIR=str(folder))

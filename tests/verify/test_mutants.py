@@ -24,7 +24,7 @@ from ibpcl.verify.reports.kinds import Factor
 
 @pytest.fixture(scope="module")
 def sample():
-    return mutants.run(progress=False, sample=4)
+    return mutants.run(progress=False, sample=2)
 
 
 def test_a_sample_of_every_kind_is_caught_and_named(sample):

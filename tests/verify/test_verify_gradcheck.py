@@ -446,6 +446,7 @@ def test_a_wrong_column_of_a_large_input_is_found_whatever_the_seed(mode, seed):
     assert "all at index 77 of axis 1" in report["x"].words
 
 
+@pytest.mark.slow  # a large input
 def test_a_single_wrong_entry_is_found_where_few_columns_fit_into_memory():
     x = np.random.default_rng(0).normal(size=150_000)
     report = check(lambda x: (x * x, x), square_but(8), (x,))
@@ -453,6 +454,7 @@ def test_a_single_wrong_entry_is_found_where_few_columns_fit_into_memory():
     assert report["x"].numbers["worst"] == (8,)
 
 
+@pytest.mark.slow  # a large input
 def test_wrong_entries_that_are_spread_over_a_large_input_are_found():
     rng = np.random.default_rng(1)
     x = rng.normal(size=200_000)

@@ -82,6 +82,7 @@ def test_one_slip_costs_its_own_task_even_if_it_is_another_variants_answer():
     assert verdict(judged(seventh.source() + MEAN + IGNORES, seventh), "7e").points == 0
 
 
+@pytest.mark.slow  # judges a hand-in
 def test_a_copied_variant_still_earns_nothing_where_it_differs():
     seventh = find("7")
     result = judged(seventh.source("power"), seventh)

@@ -118,6 +118,7 @@ def test_without_the_teachers_files_students_check_and_teachers_are_told(monkeyp
         assignments.load.cache_clear()
 
 
+@pytest.mark.slow  # judges four hand-ins
 def test_each_part_of_an_answer_has_its_share():
     text = solution()
     assert judged(text, TOY).score == 20

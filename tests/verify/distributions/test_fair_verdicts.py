@@ -1,6 +1,7 @@
 """Guesses condemn nobody, common forms are read, and what is accepted has a spoiled twin."""
 
 import pytest
+from quick import quick
 
 from ibpcl.cli import main
 from ibpcl.verify.adapters import loading
@@ -249,7 +250,14 @@ def test_a_right_file_has_no_wrong_function(name, tmp_path):
     assert found[function] == ("undecided" if name == "mode" else "ok"), found
 
 
-@pytest.mark.parametrize("name", [name for name in FILES if name != "mode"])
+@pytest.mark.parametrize(
+    "name",
+    quick(
+        FILES.keys() - {"mode", "limit", "triangle", "pair", "vector", "size"},
+        [name for name in FILES if name != "mode"],
+        "a second or more each, for the name of the mistake",
+    ),
+)
 def test_its_spoiled_twin_is_wrong(name, tmp_path):
     source, function, old, new = FILES[name]
     assert old in source
