@@ -4,15 +4,19 @@ import json
 import sys
 from dataclasses import replace
 
+import numpy as np
 import pytest
-from classroom_common import BOX, KEY, first, judged, states, verdict
+from classroom_common import BOX, KEY, first, judged, needs_box, states, verdict
 
 from ibpcl.classroom import grading
+from ibpcl.classroom.authoring.selftest import submission_of
 from ibpcl.classroom.authoring.stubs import stub
 from ibpcl.classroom.feedback.student_page import feedback, lines
 from ibpcl.classroom.judging.judge import AGAIN
 from ibpcl.classroom.judging.naming.mutants import mutants_of
 from ibpcl.classroom.judging.running import client
+from ibpcl.classroom.judging.running.inside import MOST_CACHES
+from ibpcl.classroom.judging.running.session import Session
 from ibpcl.classroom.judging.verdict import Result
 
 SOURCE = first().source()
@@ -293,3 +297,18 @@ def test_mutants_are_the_same_however_many_were_asked_for_before():
     few = [next(mutants_of(SOURCE, "kl_vjp", reference)).words for _ in range(2)]
     every = [[each.words for each in mutants_of(SOURCE, "kl_vjp", reference)] for _ in range(2)]
     assert few[0] == few[1] == every[0][0] and every[0] == every[1] and len(every[0]) > 20
+
+
+@needs_box
+def test_a_cache_that_the_worker_has_dropped_is_made_again():
+    session = Session(submission_of(first(), SOURCE), first(), BOX)
+    session.start()
+    try:
+        inputs = (np.ones((2, 3, 2)), np.ones((3, 2)), np.zeros(2))
+        _, cache, _ = session.forward("sample", inputs)
+        for _ in range(MOST_CACHES):
+            session.forward("sample", inputs)
+        gradients, _ = session.pull("sample_vjp", "sample", inputs, np.ones((2, 3, 2)), cache)
+        assert np.array_equal(gradients[0], np.full((3, 2), 2.0))
+    finally:
+        session.close()

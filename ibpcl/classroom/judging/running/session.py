@@ -11,6 +11,7 @@ import numpy as np
 from ibpcl.classroom.judging import independence
 from ibpcl.classroom.judging.running.accepting import Accepted, skipped_cells
 from ibpcl.classroom.judging.running.client import PATIENCE, Ended, SubmissionError, Waiting, Worker
+from ibpcl.classroom.judging.running.inside import MOST_CACHES
 
 MOST_STARTS = 12
 # Processor time of each start that the interpreter, NumPy and SciPy need; the hand-in pays for the
@@ -59,6 +60,7 @@ class Session:
         self.patience = PATIENCE * self.seconds_left
         self.end = time.monotonic() + self.patience
         self.largest = 0
+        self.forwards = 0
         self.proof = ""
         self.per_call = self.limits.get("seconds_per_call", max(5.0, self.seconds_left / 6))
 
@@ -165,7 +167,7 @@ class Session:
         out : object
             The output; from the hand-in, so of any type.
         cache : tuple
-            The worker and the number of the cache there.
+            The worker, the number of the cache there, and how many forwards were called before.
         seconds : float
             Duration of the call.
 
@@ -177,7 +179,8 @@ class Session:
         out, number, seconds, changed = self._call(function, "forward", function, inputs)
         if changed:
             self.overwritten.add(function)
-        return self.accepted.output(out), (self.worker, number), seconds
+        self.forwards += 1
+        return self.accepted.output(out), (self.worker, number, self.forwards), seconds
 
     def pull(self, function, forward, inputs, dout, cache=None):
         """Call a gradient function.
@@ -187,7 +190,7 @@ class Session:
         function : str
             Name of the gradient function.
         forward : str
-            Name of its forward, which is called if the present worker lacks the cache.
+            Name of its forward, which is called if the present worker no longer has the cache.
         inputs : sequence of ndarray or number
             Arguments of the forward.
         dout : ndarray, number or tuple of these
@@ -207,7 +210,8 @@ class Session:
         SubmissionError
             If a function raises an exception or ends the worker.
         """
-        if cache is None or cache[0] is not self.worker:
+        lost = cache is not None and self.forwards - cache[2] >= MOST_CACHES
+        if cache is None or lost or cache[0] is not self.worker:
             cache = self.forward(forward, inputs)[1]
         out, seconds, changed = self._call(function, "pull", function, dout, cache[1])
         if changed:
