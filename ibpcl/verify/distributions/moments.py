@@ -174,23 +174,27 @@ def mode(model, part):
     Returns
     -------
     comparison : ibpcl.verify.distributions.comparing.Comparison
-        Undecided if the density is highest at an end of its support.
+        Undecided if the density is highest at an end of its support, and the mode is not that end.
     """
     highest = []
-    for density in model.densities:
+    for density, given in zip(model.densities, model.numbers(part), strict=True):
         x = np.sort(density.nodes.x)
         at = int(np.searchsorted(x, density.nodes.x[np.argmax(density.log_p)]))
         near = x[max(at - 1, 0) : at + 2]
         fine = near if density.support.discrete else np.linspace(near[0], near[-1], FINE)
         highest.append(float(np.max(density.log_at(fine))))
         if at in (0, len(x) - 1) and not density.support.discrete:
-            return undecided(part, "the density is highest at an end of its support")
-    right = np.array(highest)
+            if given != (density.support.high if at else density.support.low):
+                return undecided(part, "the density is highest at an end of its support")
+            highest[-1] = np.nan  # the mode is that end, where the density may be infinite
+    there, right, _ = model.where_finite([(value, 0.0) for value in highest])
+    if not there.sets:
+        return passed(part, "the density is highest at that end of its support")
 
     def seen(density, value):
         return density.log_at(np.array([value]))[0]
 
-    found = _at_point(model, part, seen, right, EXACT, "the maximum of the density")
+    found = _at_point(there, part, seen, right, EXACT, "the maximum of the density")
 
     def capped(function=None, sets=None):
         given = found.values(function, sets)
