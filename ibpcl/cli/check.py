@@ -250,7 +250,7 @@ def select(names, files=()):
     from ibpcl.paper import catalogue
 
     every = (
-        {word for check in catalogue.checks() for word in (check.group, check.name, str(check))}
+        {word for check in catalogue.select([]) for word in (check.group, check.name, str(check))}
         if files
         else ()
     )
@@ -392,8 +392,6 @@ def run(selected, options, show):
 
     results = []
     group = None
-    if reason := catalogue.left_out(selected):
-        console.tell(f"ibpcl: {reason}")
     with tqdm(
         total=len(selected),
         unit="check",
@@ -413,4 +411,6 @@ def run(selected, options, show):
                 )
                 sys.stdout.flush()
             bar.update()
+    if reason := catalogue.left_out(selected):
+        console.tell(f"ibpcl: {reason}")
     return results

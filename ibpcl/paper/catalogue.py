@@ -12,6 +12,7 @@ from concurrent.futures import ProcessPoolExecutor
 from difflib import get_close_matches
 from fnmatch import fnmatchcase
 from functools import partial
+from importlib.util import find_spec
 from multiprocessing import get_context
 from typing import NamedTuple
 from zlib import crc32
@@ -95,7 +96,7 @@ def gradients():
     checks = []
     for pair in pairs.documented_pairs():
         name = ".".join([pair.name, *pair.words])
-        run = of_twin if pair.f is not pair.reference else of_pair
+        run = of_twin if isinstance(pair, pairs.Twin) else of_pair
         checks.append(Check("gradients", name, lambda seed, p=pair, r=run: r(p, seed)))
     for name, run in {**networks.CHECKS, **autoencoders.CHECKS}.items():
         short = name.split(".", 2)[2].removesuffix("_vjp")
@@ -147,7 +148,7 @@ def gradients():
 
 
 def left_out(checks):
-    """Return the reason why compiled functions are not among the checks.
+    """Return the reason why compiled functions are not checked.
 
     Parameters
     ----------
@@ -156,9 +157,13 @@ def left_out(checks):
     Returns
     -------
     reason : str or None
-        None if they are among the checks, or if no group with compiled functions was selected.
+        None if they are checked, or if no group with compiled functions was selected.
     """
-    reason = why_not() if {"gradients", "samplers"} & {check.group for check in checks} else None
+    if find_spec("numba") is None:
+        concerned = bool({"gradients", "samplers"} & {check.group for check in checks})
+    else:
+        concerned = any(map(is_compiled, checks))
+    reason = why_not() if concerned else None
     return (
         None
         if reason is None
@@ -190,7 +195,7 @@ def of_twin(pair, seed):
 
     Parameters
     ----------
-    pair : ibpcl.paper.pairs.Pair
+    pair : ibpcl.paper.pairs.Twin
         The compiled function, its gradient and its reference.
     seed : int
         Determines the random inputs.
@@ -242,6 +247,8 @@ def of_report(report):
 def checks(groups=GROUPS):
     """Return all checks of some groups, in the order of :data:`GROUPS`.
 
+    Those of compiled functions are among them if Numba can be used.
+
     Parameters
     ----------
     groups : iterable of str
@@ -251,6 +258,26 @@ def checks(groups=GROUPS):
     -------
     checks : list of Check
     """
+    found = _installed(groups)
+    return found if why_not() is None else [check for check in found if not is_compiled(check)]
+
+
+def is_compiled(check):
+    """Return whether a check is of a compiled function, and imports Numba when it runs.
+
+    Parameters
+    ----------
+    check : Check
+
+    Returns
+    -------
+    compiled : bool
+    """
+    return check.name.startswith("kernels.")
+
+
+def _installed(groups=GROUPS):
+    """Return the checks without importing Numba, which might turn out to be unusable."""
     groups = set(groups)
     found = []
     if "gradients" in groups:
@@ -276,8 +303,8 @@ def checks(groups=GROUPS):
 
         found += [Check("errata", entry.name, entry.run) for entry in ERRATA]
     # compiled functions are left out, see left_out()
-    if why_not() is not None:
-        found = [check for check in found if not check.name.startswith("kernels.")]
+    if find_spec("numba") is None:
+        found = [check for check in found if not is_compiled(check)]
     order = list(GROUPS)
     return sorted(
         (check for check in found if check.group in groups),
@@ -308,7 +335,7 @@ def select(targets):
     ['divergences/gaussian.kl']
     """
     groups = {target.partition("/")[0] for target in targets}
-    available = checks(groups if groups and groups <= set(GROUPS) else GROUPS)
+    available = _installed(groups if groups and groups <= set(GROUPS) else GROUPS)
     if not targets:
         return available
     chosen = set()
@@ -374,8 +401,9 @@ def run(check, seed=0):
 def run_all(checks, seed=0, timeout=120.0, curves=False):
     """Run checks and yield their results in order.
 
-    One process per available processor shares the work. There is only one process with ``curves``,
-    which cannot be sent between processes, and on systems without semaphores (no ``/dev/shm``).
+    One process per available processor shares the work.  Meanwhile, this process checks compiled
+    functions, so that Numba is imported once.  There is only one process with ``curves``, which
+    cannot be sent between processes, and on systems without semaphores (no ``/dev/shm``).
 
     Parameters
     ----------
@@ -390,18 +418,24 @@ def run_all(checks, seed=0, timeout=120.0, curves=False):
     Yields
     ------
     result : Result
+        Checks of compiled functions are left out if Numba cannot be used.
     """
     checks = list(checks)
     options = {"seed": seed, "timeout": timeout, "curves": curves}
     pool = None if curves else _pool(checks)
     if pool is None:
-        yield from (_run_within(check, **options) for check in checks)
+        for check in checks:
+            if not (is_compiled(check) and why_not()):
+                yield _run_within(check, **options)
         return
     try:
-        for check, outcome_and_seconds in zip(
-            checks, pool.map(partial(_run_given, **options), range(len(checks))), strict=True
-        ):
-            yield Result(check, *outcome_and_seconds)
+        shared = [i for i, check in enumerate(checks) if not is_compiled(check)]
+        found = pool.map(partial(_run_given, **options), shared)
+        for check in checks:
+            if not is_compiled(check):
+                yield Result(check, *next(found))
+            elif why_not() is None:
+                yield _run_within(check, **options)
     finally:
         # After Ctrl-C, the remaining checks must not run.
         pool.shutdown(cancel_futures=True)
@@ -430,7 +464,7 @@ _given = []
 
 def _give(names):
     """Look the checks up by name, in an interpreter that inherited nothing."""
-    by_name = {str(check): check for check in checks()}
+    by_name = {str(check): check for check in _installed()}
     _given.extend(by_name[name] for name in names)
 
 

@@ -6,10 +6,13 @@ parameter of that name may take, because a name has one meaning in the whole pac
 therefore found and checked without further code, and its docstring must be right.
 """
 
+import ast
 import importlib
 import inspect
 import pkgutil
 import re
+from importlib.util import find_spec
+from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
@@ -176,6 +179,24 @@ class Pair(NamedTuple):
         return f"{self.name}({chosen})" if chosen else self.name
 
 
+class Twin(Pair):
+    """A pair of compiled functions, which are imported on first use, and Numba with them."""
+
+    @property
+    def f(self):
+        """The compiled function."""
+        return self._compiled()
+
+    @property
+    def f_vjp(self):
+        """Its compiled gradient."""
+        return self._compiled("_vjp")
+
+    def _compiled(self, ending=""):
+        module, function = self.name.rsplit(".", 1)
+        return getattr(importlib.import_module(f"ibpcl.{module}"), function + ending)
+
+
 def modules(package=ibpcl):
     """Import every module of a package, in the order of their names, and return them.
 
@@ -195,10 +216,11 @@ def modules(package=ibpcl):
     names = [
         module.name for module in pkgutil.walk_packages(package.__path__, f"{package.__name__}.")
     ]
-    if why_not() is None:
+    compiled = [name for name in names if name.startswith("ibpcl.kernels")]
+    if compiled and why_not() is None:
         backend()  # says if it has to compile
-    else:
-        names = [name for name in names if not name.startswith("ibpcl.kernels")]
+    elif compiled:
+        names = [name for name in names if name not in compiled]
     return [importlib.import_module(name) for name in names if not name.endswith("__main__")]
 
 
@@ -240,30 +262,65 @@ def gradients(searched):
     return found
 
 
+def compiled_gradients():
+    """Return the qualified name of every public ``*_vjp`` of the compiled functions.
+
+    Their sources are read, because importing them takes the time of importing Numba.
+
+    Returns
+    -------
+    names : list of str
+        In the order of the modules; empty if Numba is not installed.
+    """
+    if find_spec("numba") is None:
+        return []
+    return [
+        f"{kernels.__name__}.{module.name}.{node.name}"
+        for module in pkgutil.iter_modules(kernels.__path__)
+        for node in ast.parse(_source(module)).body
+        if isinstance(node, ast.FunctionDef)
+        and node.name.endswith("_vjp")
+        and not node.name.startswith("_")
+    ]
+
+
+def _source(module):
+    spec = module.module_finder.find_spec(module.name)
+    return Path(spec.origin).read_text(encoding="utf-8")
+
+
 def documented_pairs():
-    """Return the pairs whose docstring says all that is needed to call them: primitives, compiled
-    twins, and sticks.
+    """Return the pairs whose docstring says all that is needed to call them: compiled twins, sticks
+    and primitives.
+
+    Returns
+    -------
+    pairs : list of Pair
+        A :class:`Twin` for each compiled function.
     """
     pairs = []
-    names = [*gradients(modules(kernels)), "ibpcl.models.masked.sticks_vjp"]
-    for name in [*names, *gradients(modules(primitives))]:
-        module_name, function = name.removesuffix("_vjp").rsplit(".", 1)
-        module = importlib.import_module(module_name)
-        f = getattr(module, function, None)
-        f_vjp = getattr(module, function + "_vjp")
-        if f is None:
+    for name in compiled_gradients():
+        module, function = name.removesuffix("_vjp").rsplit(".", 1)
+        reference = importlib.import_module(module.replace("kernels", "primitives"))
+        pairs += _variants(Twin, module, None, None, getattr(reference, function))
+    for name in ["ibpcl.models.masked.sticks_vjp", *gradients(modules(primitives))]:
+        module, function = name.removesuffix("_vjp").rsplit(".", 1)
+        found = vars(importlib.import_module(module))
+        if function not in found:
             raise TypeError(f"{name}: there is no function {function!r} beside it")
-        reference = f
-        if module_name.startswith("ibpcl.kernels."):
-            reference = getattr(
-                importlib.import_module(module_name.replace("kernels", "primitives")), function
-            )
-        variants = [{}]
-        for key, values in _choices(reference).items():
-            variants = [{**variant, key: value} for variant in variants for value in values]
-        short = module_name.removeprefix("ibpcl.").removeprefix("primitives.") + "." + function
-        pairs += [Pair(short, f, f_vjp, variant, reference) for variant in variants]
+        f = found[function]
+        pairs += _variants(Pair, module, f, found[function + "_vjp"], f)
     return pairs
+
+
+def _variants(kind, module, f, f_vjp, reference):
+    """Return a pair for every choice of the parameters that name a variant."""
+    variants = [{}]
+    for key, values in _choices(reference).items():
+        variants = [{**variant, key: value} for variant in variants for value in values]
+    place = module.removeprefix("ibpcl.").removeprefix("primitives.")
+    name = f"{place}.{reference.__name__}"
+    return [kind(name, f, f_vjp, variant, reference) for variant in variants]
 
 
 def _choices(f):
@@ -419,7 +476,7 @@ def check_twin(pair, seed=0):
 
     Parameters
     ----------
-    pair : Pair
+    pair : Twin
         A compiled function, its gradient and its reference.
     seed : int
         Determines the random inputs.
@@ -431,6 +488,7 @@ def check_twin(pair, seed=0):
     entries : int
         How many numbers were compared.
     """
+    backend()  # says if it has to compile
     rng = np.random.default_rng(seed)
     found = []
     exact = {

@@ -2,6 +2,8 @@
 
 import inspect
 import os
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -53,6 +55,18 @@ def test_the_check_passes(check):
     assert any(c.isdigit() for c in result.outcome.words) or "equal" in result.outcome.words
     assert max(map(len, rendering.line(result).splitlines())) <= 80
     assert max(map(len, rendering.line(result, verbose=True).splitlines())) <= 80
+
+
+def test_a_check_of_numpy_functions_imports_no_compiler_and_no_statistics():
+    program = """
+import sys
+from ibpcl.paper import catalogue
+(check,) = catalogue.select(["gradients/gaussian.kl"])
+assert catalogue.run(check).outcome.ok
+print(sorted({"numba", "scipy.stats", "scipy.optimize"} & set(sys.modules)))
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert (done.returncode, done.stdout.strip()) == (0, "[]"), done.stderr
 
 
 def test_names_are_unique_and_groups_known():

@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from quick import quick
 
+from ibpcl import kernels
 from ibpcl.models.elbo import elbo, elbo_vjp
 from ibpcl.paper import autoencoders, networks, pairs
 
@@ -99,6 +100,11 @@ def test_every_gradient_of_the_package_is_checked():
     unchecked = [name for name in found if name not in documented and name not in CHECKS]
     assert not unchecked, "add them to ibpcl.paper.networks.CHECKS, or document their parameters"
     assert set(CHECKS) <= set(found), "a check for a gradient that does not exist"
+
+
+def test_compiled_gradients_are_found_without_being_imported():
+    found = pairs.compiled_gradients()
+    assert found == pairs.gradients(pairs.modules(kernels)) and found
 
 
 @pytest.mark.parametrize(

@@ -9,6 +9,7 @@ from scipy import special, stats
 from ibpcl.verify.distributions.statistics import (
     density_integrates_to_one,
     expectation_matches,
+    largest_gap,
     quadrature,
     reparameterization_unbiased,
     sampler_matches_cdf,
@@ -174,3 +175,18 @@ def test_support_and_limits_find_what_lies_outside():
 def test_quadrature_refuses_an_empty_interval():
     with pytest.raises(ValueError, match="support"):
         quadrature(np.exp, (1, 0))
+
+
+@pytest.mark.parametrize("size", [20, 500, 20_000])
+@pytest.mark.parametrize("shift", [0.0, 0.02, 0.4])
+def test_the_largest_gap_is_that_of_scipy(size, shift):
+    draws = np.random.default_rng(size).normal(size=size) + shift
+    gap = largest_gap(draws, stats.norm.cdf)
+    exact = stats.kstest(draws, stats.norm.cdf)
+    assert gap.size == pytest.approx(exact.statistic, rel=1e-12)
+    assert gap.place == exact.statistic_location
+    assert gap.p_value == pytest.approx(exact.pvalue, rel=0.1, abs=1e-12)
+
+
+def test_a_distribution_function_that_is_not_finite_is_no_match():
+    assert not sampler_matches_cdf(np.ones(9), lambda x: np.nan * x).ok

@@ -4,6 +4,8 @@ import numpy as np
 import pytest
 
 from ibpcl.verify import Report, check
+from ibpcl.verify.derivative.problem import make_problem
+from ibpcl.verify.prepare import prepare
 from ibpcl.verify.side_effects import alike, same_bits
 
 X = np.array([0.3, -0.7, 1.1])
@@ -180,3 +182,53 @@ def test_habits_survive_json_and_appear_in_the_text():
 def test_same_bits_compares_shape_type_and_value(a, b, same):
     assert same_bits(a, b) is same
     assert alike(a, b) or not same
+
+
+def squares(x):
+    return x**2, [x.copy()]
+
+
+def slope(dout, cache):
+    return 2 * cache[0] * dout
+
+
+def slope_in_the_cache(dout, cache):
+    cache[0] *= 2
+    return cache[0] * dout
+
+
+def slope_in_a_buffer_of_the_cache(dout, cache):
+    cache[0][...] = 2 * cache[0] * dout if len(cache) == 1 else cache[0]
+    cache.append(dout)
+    return cache[0]
+
+
+def slope_with_a_larger_cotangent(dout, cache):
+    dout *= 2
+    return cache[0] * dout
+
+
+@pytest.mark.parametrize(
+    ("f_vjp", "shared"),
+    [
+        (slope, True),
+        (slope_in_the_cache, False),
+        (slope_in_a_buffer_of_the_cache, False),
+        (slope_with_a_larger_cotangent, False),
+    ],
+)
+def test_a_forward_serves_several_backward_calls_only_without_side_effects(f_vjp, shared):
+    problem = make_problem(squares, f_vjp, {"x": np.array([0.4, -1.3])})
+    assert prepare(problem).problem.shared is shared
+    assert check(squares, f_vjp, {"x": np.array([0.4, -1.3])}).ok
+
+
+def test_the_last_forward_of_a_pair_is_not_shared_if_its_gradient_reads_it():
+    last = []
+
+    def remembers(x):
+        last[:] = [x]
+        return x**2, None
+
+    problem = make_problem(remembers, lambda dout, _: 2 * last[0] * dout, {"x": np.ones(2)})
+    assert not prepare(problem).problem.shared
