@@ -512,12 +512,13 @@ def confirmed(problem, j, direction, value, size):
     blur = blurred(problem, j)
     size = size + NORMWISE * np.max(size, initial=0.0)
     quick = {"h": first_step(x, direction) / 4, "levels": 3, "restarts": 1, "noise": 0.0}
-    for options, room, close in ((quick, 0.0, 1e-9), ({}, 20.0, 1e-7)):
+    for options, errors, close in ((quick, 0, 1e-9), ({}, 20, 1e-7)):
         estimate = richardson(func, x, direction, goal=CONFIRMED, **options)
         gap = np.abs(value - estimate.value)
-        agrees = np.all(
-            (gap <= room * estimate.error + close * size) & (estimate.error <= VAGUE * size + blur)
-        )
+        known = estimate.error <= VAGUE * size + blur
+        # an infinite error is not known, whatever it allows
+        allowed = errors * np.where(known, estimate.error, 0.0) + close * size
+        agrees = np.all((gap <= allowed) & known)
         if agrees:
             break
     return float(np.max(gap / np.where(size > 0, size + blur, 1.0), initial=0.0)), bool(agrees)
