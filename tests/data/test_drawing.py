@@ -59,6 +59,7 @@ def test_capitals_are_64_high_and_the_ink_stays_inside(font):
             assert abs(np.ptp(rows) + 1 - CAPITAL) <= 2
 
 
+@pytest.mark.slow  # draws with fonts that lack letters
 def test_fonts_without_the_letters_are_detected():
     placeholders = {
         (signed_distance("LastResortHE-Regular", letter) > 0).tobytes() for letter in "ABCDEFGHIJ"

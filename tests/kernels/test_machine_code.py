@@ -118,23 +118,9 @@ def test_processors_and_python_oo_have_separate_folders(cache):
             path.rmdir()
 
 
-@pytest.mark.parametrize(
-    ("kind", "damage"),
-    [
-        ("nbi", b""),
-        # each compiles kernels in a new process
-        *(
-            pytest.param(kind, damage, marks=pytest.mark.slow)
-            for kind, damage in (
-                ("nbc", b"nonsense" * 1000),
-                ("nbi", None),
-                ("nbi", b"nonsense" * 1000),
-                ("nbc", b""),
-                ("nbc", None),
-            )
-        ),
-    ],
-)
+@pytest.mark.slow  # each compiles kernels in a new process
+@pytest.mark.parametrize("damage", [None, b"", b"nonsense" * 1000])
+@pytest.mark.parametrize("kind", ["nbi", "nbc"])
 def test_damaged_machine_code_is_found_and_compiled_again(cache, kind, damage):
     folder, expected = cache
     paths = sorted(folder.glob(f"**/*.{kind}"))

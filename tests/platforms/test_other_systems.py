@@ -112,6 +112,7 @@ def test_the_simulation_hides_what_it_should(commands, system, tmp_path):
     )
 
 
+@pytest.mark.slow  # processes on a simulated system
 def test_a_run_and_all_that_shows_it(commands, tmp_path):
     codes, said = commands(
         ["run", "--quiet", "--out", "my run", "--method", "naive", *TINY],

@@ -57,7 +57,7 @@ ELEMENTWISE = [
 ]
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=20, deadline=None)
 @given(
     st.sampled_from(ELEMENTWISE),
     st.lists(st.integers(0, 4), max_size=3),

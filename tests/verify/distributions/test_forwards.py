@@ -56,7 +56,7 @@ def slow(x, mu):
     ("arguments", "options", "says"),
     [
         ((raises,), {}, "boom"),
-        ((half_nan,), {}, "NaN"),
+        pytest.param((half_nan,), {}, "NaN", marks=pytest.mark.slow),  # seconds
         ((needs_positive,), {"parameters": {"sigma": -1.0}, "support": (0, np.inf)}, "positive"),
         ((point_mass,), {"support": (-1, 1)}, "point mass"),
         ((normal,), {"support": (1, 0)}, "low < high"),
