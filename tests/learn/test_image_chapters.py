@@ -76,7 +76,7 @@ WRONG = {
         (CONV1D, CONV1D + " / len(dh)"),
     ],
     "16.4": [
-        ("a, b = p * stride, q * stride\n            h[p", "a, b = p, q\n            h[p"),
+        ("            b = q * stride\n            h[p", "            b = q\n            h[p"),
         ("np.sum(framed[a", "np.mean(framed[a"),
         ("] += dh[p, q] * kernel", "] = dh[p, q] * kernel"),
         (STRIDED, STRIDED.replace("padding : height - padding", ": height - 2 * padding")),

@@ -72,7 +72,8 @@ def strided(image, kernel, stride, padding):
     h = np.zeros((down, across), np.result_type(image, kernel))
     for p in range(down):
         for q in range(across):
-            a, b = p * stride, q * stride
+            a = p * stride
+            b = q * stride
             h[p, q] = np.sum(framed[a : a + rows, b : b + columns] * kernel)
     return h, (framed, kernel, stride, padding)
 
@@ -97,7 +98,8 @@ def strided_vjp(dh, cache):
     dkernel = np.zeros(kernel.shape, dh.dtype)
     for p in range(dh.shape[0]):
         for q in range(dh.shape[1]):
-            a, b = p * stride, q * stride
+            a = p * stride
+            b = q * stride
             dframed[a : a + rows, b : b + columns] += dh[p, q] * kernel
             dkernel += dh[p, q] * framed[a : a + rows, b : b + columns]
     height, width = framed.shape
