@@ -1,3 +1,7 @@
+#!/usr/bin/env -S uv run --script
+# /// script
+# dependencies = ["nox>=2024.10"]
+# ///
 """The tests on every Python that is supported, and on the oldest versions that ``setup.cfg``
 allows: ``nox``.
 
@@ -7,6 +11,7 @@ arguments.  A Python that is not installed is left out.
 
 import nox
 
+nox.needs_version = ">=2024.10"
 nox.options.default_venv_backend = "uv|virtualenv"
 nox.options.error_on_missing_interpreters = False
 PYTHONS = ("3.11", "3.12", "3.13", "3.14")
@@ -40,12 +45,19 @@ def oldest(session):
         "mpmath>=1.3",
         "jupytext>=1.16",
     )
-    # Old packages use what newer ones have deprecated: that is no failure of this package.
+    # Old packages use what newer ones have deprecated, and an old Matplotlib lacks a font: neither
+    # is a failure of this package.
     session.run(
         "pytest",
         "-p",
         "no:cacheprovider",
         "-W",
         "ignore::DeprecationWarning",
+        "-W",
+        "ignore:glyphs:UserWarning",
         *(session.posargs or MEANINGFUL),
     )
+
+
+if __name__ == "__main__":
+    nox.main()

@@ -3,11 +3,13 @@
 import gzip
 import hashlib
 import http.server
+import importlib.metadata
 import os
 import threading
 
 import numpy as np
 import pytest
+from packaging.version import Version
 
 from ibpcl.data import idx
 from ibpcl.data.sources import FILES, SOURCES, Source
@@ -27,6 +29,14 @@ def real_data():
     if not REAL_DATA:
         pytest.skip("the environment variable IBPCL_DATA names no folder with the real image sets")
     return REAL_DATA
+
+
+@pytest.fixture
+def all_fonts():
+    """Skip the test under a Matplotlib that lacks a font: cmti10 came with 3.11."""
+    version = importlib.metadata.version("matplotlib")
+    if Version(version) < Version("3.11"):
+        pytest.skip(f"Matplotlib {version} lacks the font cmti10")
 
 
 @pytest.fixture

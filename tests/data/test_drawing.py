@@ -29,12 +29,14 @@ def centroid(images):
     return np.stack([(images * rows).sum((1, 2)) / ink, (images * columns).sum((1, 2)) / ink], 1)
 
 
-some = pytest.mark.parametrize(
-    "font", quick(FONTS[::5], FONTS, "the fonts of a release do not change")
-)
+@pytest.fixture(params=quick(FONTS[::5], FONTS, "the fonts of a release do not change"))
+def font(request):
+    """Give the name of each font, in turn."""
+    if request.param == "cmti10":
+        request.getfixturevalue("all_fonts")
+    return request.param
 
 
-@some
 def test_every_font_has_every_character_with_a_shape_of_its_own(font):
     face = ft2font.FT2Font(f"{get_data_path()}/fonts/ttf/{font}.ttf")
     codes = {face.get_charmap().get(ord(character)) for character in "ABCDEFGHIJ0123456789"}
@@ -45,7 +47,6 @@ def test_every_font_has_every_character_with_a_shape_of_its_own(font):
     assert len(shapes) == 20
 
 
-@some
 def test_capitals_are_64_high_and_the_ink_stays_inside(font):
     for character in "ABCDEFGHIJ0123456789":
         distance = signed_distance(font, character)
@@ -60,6 +61,7 @@ def test_capitals_are_64_high_and_the_ink_stays_inside(font):
 
 
 @pytest.mark.slow  # draws with fonts that lack letters
+@pytest.mark.usefixtures("all_fonts")
 def test_fonts_without_the_letters_are_detected():
     placeholders = {
         (signed_distance("LastResortHE-Regular", letter) > 0).tobytes() for letter in "ABCDEFGHIJ"
@@ -141,6 +143,7 @@ def test_noise_replaces_at_most_its_share_and_leaves_the_rest():
     assert changed.mean() == pytest.approx(0.1, abs=0.015)
 
 
+@pytest.mark.usefixtures("all_fonts")
 def test_the_default_keeps_every_character_in_the_frame():
     rng = np.random.default_rng(0)
     clean = drawing.DEFAULT._replace(noise=0)

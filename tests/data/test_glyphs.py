@@ -65,6 +65,7 @@ def test_no_two_images_are_the_same(letters):
     assert len({image.tobytes() for image in images}) == len(images)
 
 
+@pytest.mark.usefixtures("all_fonts")
 def test_test_fonts_do_not_occur_in_training():
     assert not set(glyphs.TRAIN_FONTS) & set(glyphs.TEST_FONTS)
     shapes = {
@@ -233,6 +234,7 @@ def test_looking_at_the_data_loads_neither_matplotlib_nor_numba_nor_pooch():
     assert run.stdout.strip() == "[]"
 
 
+@pytest.mark.usefixtures("all_fonts")
 def test_a_font_that_matplotlib_lacks_is_left_out_with_a_warning(monkeypatch):
     path = glyphs.font_path
     monkeypatch.setattr(
