@@ -15,6 +15,7 @@ import pytest
 
 import ibpcl
 from ibpcl import storage
+from ibpcl.classroom.assignments import assignment
 
 ROOT = Path(ibpcl.__file__).parents[1]
 pytestmark = pytest.mark.skipif(not (ROOT / "setup.cfg").exists(), reason="needs the source tree")
@@ -81,6 +82,8 @@ def test_the_source_distribution_has_all_tests_docs_and_tutorials_and_its_tests_
         "CITATION.cff",
         "CONTRIBUTING.md",
         "LICENSE",
+        "LICENSE-CC-BY",
+        "SECURITY.md",
         "README.md",
         "ruff.toml",
     } <= there
@@ -216,3 +219,17 @@ def test_the_citation_names_this_version():
     text = (ROOT / "CITATION.cff").read_text(encoding="utf-8")
     assert f"version: {ibpcl.__version__}\n" in text and "1912.03624" in text
     assert f"## {ibpcl.__version__}\n" in (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+    recipe = (ROOT / ".ci" / "conda" / "recipe.yaml").read_text(encoding="utf-8")
+    assert f'version: "{ibpcl.__version__}"' in recipe
+
+
+def test_the_paper_cites_what_its_bibliography_has_and_counts_what_the_package_has():
+    text = (ROOT / "paper" / "paper.md").read_text(encoding="utf-8")
+    bibliography = (ROOT / "paper" / "paper.bib").read_text(encoding="utf-8")
+    entries = re.findall(r"^@\w+\{(\w+),", bibliography, re.MULTILINE)
+    assert sorted(entries) == sorted(set(re.findall(r"@(\w+)", text)))
+    hours = [assignment.find(name).hours for name in assignment.names()]
+    numbers = {9: "nine", 18: "eighteen"}
+    assert f"{numbers[len(hours)]} assignments of about {sum(hours):g} hours" in text
+    tutorials = list((ROOT / "tutorials").glob("[0-9]*.py"))
+    assert f"{numbers[len(tutorials)]} tutorials" in text
