@@ -142,8 +142,9 @@ class Columns:
                 self.single += [each(row) for row in plain for each in ELEMENTARY] + pairs
                 return
             down = forms_of(cotangent[None], shape, (np.sum,))[:1]
-            self.combined = [form * row for form in down for row in plain]
-            self.combined += self._pulled(scalar, shape, cotangent)
+            # The simplest first: of many inputs with many axes, only the first columns are kept.
+            self.combined = self._pulled(scalar, shape, cotangent)
+            self.combined += [form * row for form in down for row in plain]
             self.combined += [
                 row for value in values for row in self._pulled(value[None], shape, cotangent)
             ]

@@ -7,9 +7,11 @@ import guessing
 import misconceptions
 import numpy as np
 import pytest
-from classroom_common import judged, needs_box
+from classroom_common import KEY, judged, needs_box
 
 from ibpcl.classroom.assignments.assignment import find, names
+from ibpcl.classroom.authoring.selftest import submission_of
+from ibpcl.classroom.judging.judge import Case
 from ibpcl.classroom.judging.naming.naming_gradients import trivial_truths
 from ibpcl.classroom.judging.running import parallel
 
@@ -161,3 +163,10 @@ def test_a_wrong_forward_with_several_outputs_is_judged():
     result = judged(source, assignment, public_only=True)
     (verdict,) = (each for each in result.verdicts if each.task == task.id)
     assert result.status == "graded" and verdict.state in ("wrong", "partial")
+
+
+@pytest.mark.parametrize("variant", find("9").variants)
+def test_the_gradient_of_a_bias_is_trivial_beside_images(variant):
+    ninth = find("9")
+    case = Case(ninth, submission_of(ninth, ""), KEY, variant, None, False)
+    assert trivial_truths(ninth.task("9b"), case, ["w", "bias"]) == ["bias"]
