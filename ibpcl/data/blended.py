@@ -51,7 +51,7 @@ def begun(time, tasks, width):
     [0.0, 0.25, 0.5, 1.0]
     """
     since = np.asarray(time, float)[:, None] - np.arange(1, tasks)
-    if width == 0:
+    if width < np.finfo(float).tiny:  # half of such a width may be rounded to 0
         return (since >= 0).astype(float)
     return 0.5 + np.clip(since, -width / 2, width / 2) / width
 

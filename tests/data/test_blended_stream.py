@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from ibpcl.continual.task import Task
@@ -34,6 +34,7 @@ def shares(time, count, width):
 
 
 @given(st.integers(1, 6), st.floats(0, 1), st.floats(0, 1))
+@example(3, 5e-324, 0.5)
 def test_the_mixture_is_one(count, width, fraction):
     mixture = shares([fraction * count], count, width)
     assert (mixture >= 0).all() and mixture.sum() == pytest.approx(1)
