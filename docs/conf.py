@@ -60,6 +60,16 @@ autodoc_default_options = {"member-order": "bysource", "no-value": True}
 autodoc_typehints = "none"
 numpydoc_show_class_members = False
 numpydoc_class_members_toctree = False
+# Links from types to the pages of Python and NumPy need lists of names from their sites. Only the
+# host of the versioned site downloads them: everywhere else the site builds without a network.
+if "READTHEDOCS" in os.environ:
+    extensions.append("sphinx.ext.intersphinx")
+    intersphinx_mapping = {
+        "python": ("https://docs.python.org/3", None),
+        "numpy": ("https://numpy.org/doc/stable", None),
+    }
+    numpydoc_xref_param_type = True
+    numpydoc_xref_ignore = "all"  # the words that numpydoc itself does not know
 copybutton_prompt_text = r">>> |\.\.\. |\$ "
 copybutton_prompt_is_regexp = True
 # Constants of a module have no page.
