@@ -54,7 +54,8 @@ def strided(rng, size):
     """Return inputs of ``strided``."""
     height, width, rows, columns, steps = _image(rng)
     if size == "odd":
-        rows, columns = 1, 2
+        rows = 1
+        columns = 2
     return {
         "image": rng.standard_normal((height, width)),
         "kernel": rng.standard_normal((rows, columns)),
