@@ -434,7 +434,8 @@ def test_check_accepts_the_printed_solution(name, tmp_path, capsys):
 
 @needs_box
 @pytest.mark.parametrize(
-    ("task", "evidence"), [("1a", "right"), ("1b", "no_substance"), ("1j", "DERIVATION")]
+    ("task", "evidence"),
+    [("1a", "right"), ("1b", "named_mistake_in_a_gradient"), ("1j", "DERIVATION")],
 )
 def test_why_shows_the_path_from_evidence_to_points(task, evidence, course, capsys, monkeypatch):
     monkeypatch.chdir(course / "out")
