@@ -309,11 +309,12 @@ def refutes(pairs, inputs, dout):
             return f"its arrays have more than {MOST_ENTRIES} entries when they are broadcast"
         if not all(
             is_real(value)
+            and np.all(np.isfinite(value))
             and (np.asarray(value).dtype.kind == "f" or np.all(np.abs(value) <= LARGEST_INTEGER))
             for value in (*inputs, *as_tuple(dout))
         ):
             return (
-                "the inputs and the cotangent must be real arrays, or integers up to "
+                "the inputs and the cotangent must be finite real arrays, or integers up to "
                 f"{LARGEST_INTEGER}"
             )
         with np.errstate(all="ignore"), bounds.memory(PROOF_MB):

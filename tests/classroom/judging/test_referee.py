@@ -213,3 +213,18 @@ def test_point_of_a_proof_that_would_take_gigabytes_is_refused(shapes):
     result = judge(assignment, submission, "none", KEY, figures=False)
     assert "more than 200000 entries" in " ".join(verdict(result, task).words)
     assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 200 << 10
+
+
+def test_a_point_with_nan_refutes_nothing():
+    def largest(x):
+        return np.max(x), x
+
+    def first_of_the_largest(dout, x):
+        return (dout * (np.arange(len(x)) == np.argmax(x)),)
+
+    def all_of_the_largest(dout, x):
+        return (dout * (x == np.max(x)),)
+
+    pairs = [(largest, first_of_the_largest), (largest, all_of_the_largest)]
+    assert "finite" in referee.refutes(pairs, (np.array([1.0, np.nan]),), 1.0)
+    assert referee.refutes(pairs, (np.array([1.0, 1.0]),), 1.0) == ""
