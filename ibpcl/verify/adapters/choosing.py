@@ -96,7 +96,7 @@ def with_guesses(target, given, missing, wrt):
     if best is None or best.is_strange:
         raise to_paste(target, missing, unknown, error)
     special = [guess.pair for guess in found if _is_simpler(guess, best)]
-    for meaning, inputs in _variants(best.inputs):
+    for meaning, inputs in _variants(best.inputs, unknown.is_for_one_row):
         try:
             with np.errstate(all="ignore"):
                 other = _opened(target, given, inputs, wrt, meaning)
@@ -267,14 +267,18 @@ def _is_simpler(guess, best):
     return guess.misfits == 0 < best.misfits and guess.hides > best.hides
 
 
-def _variants(guess):
+def _variants(guess, is_for_one_row):
     """Return inputs that are not generic, but may be meant, with their meaning.
 
     A loss of two arrays may be one of vectors or columns, with one number for each example.  The
-    matrix of a quadratic form may be symmetric.  Labels may have one 1 in each column.
+    matrix of a quadratic form may be symmetric.  Labels may have one 1 in each column.  A gradient
+    that reads the first row alone may be for one row.
     """
     made = []
     arrays = {name: value for name, value in guess.items() if np.ndim(value) == 2}
+    if is_for_one_row and len(arrays) == 1:
+        rows = {**guess, **{name: value[:1].copy() for name, value in arrays.items()}}
+        made.append((guesses.described(rows), rows))
     lengths = {len(value) if np.ndim(value) else 0 for value in guess.values()}
     if arrays and len(guess) == 2 and len(lengths) == 1:
         vectors = {**guess, **{name: value[:, 0].copy() for name, value in arrays.items()}}

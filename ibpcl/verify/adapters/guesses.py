@@ -1,5 +1,6 @@
 """Guessed inputs, from the names and docstrings of functions and from the arrays of objects."""
 
+import ast
 import inspect
 import itertools
 import re
@@ -11,7 +12,7 @@ from ibpcl.verify.adapters import construction, layouts, leaves, loss
 from ibpcl.verify.adapters import vocabulary as words
 from ibpcl.verify.adapters.documented import documented_integers, documented_shapes
 from ibpcl.verify.adapters.methods import methods_of
-from ibpcl.verify.adapters.signatures import required_keywords
+from ibpcl.verify.adapters.signatures import required_keywords, tree_of
 
 # Words for losses whose labels are probabilities.
 ENTROPIES = frozenset({"softmax", "entropy", "crossentropy", "ce", "nll", "multinomial"})
@@ -39,6 +40,8 @@ class Unknown(NamedTuple):
         Other arrays, whose sizes may fit.
     integers : dict of str to int
         Further parameters, which are an integer by their docstring.
+    is_for_one_row : bool
+        Whether the gradient function reads the first row of an array alone, as in ``p[0][i]``.
     """
 
     names: list
@@ -47,6 +50,7 @@ class Unknown(NamedTuple):
     probabilities: set
     given: list
     integers: dict
+    is_for_one_row: bool
 
     @property
     def documented(self):
@@ -126,7 +130,21 @@ def unknown(target, given=()):
         {name for name in names if _is_probability(name, of_loss)},
         [value for value in arrays if isinstance(value, np.ndarray)],
         integers,
+        _reads_one_row(gradient),
     )
+
+
+def _reads_one_row(gradient):
+    """Return whether a function takes entries of the first row of an array: ``p[0][i]``."""
+    tree = tree_of(gradient) if inspect.isroutine(gradient) else None
+    firsts = [
+        node.value.slice
+        if isinstance(node.value, ast.Subscript)
+        else next(iter(getattr(node.slice, "elts", ())), None)
+        for node in ast.walk(tree or ast.Pass())
+        if isinstance(node, ast.Subscript)
+    ]
+    return any(isinstance(first, ast.Constant) and first.value == 0 for first in firsts)
 
 
 def _held(target):

@@ -555,3 +555,33 @@ def test_dout_of_a_layer_with_two_outputs_may_be_a_tuple(backward, right, verdic
     source = TWO_OUTPUTS.format(backward=backward.format(right=right))
     inputs = "def check_inputs():\n    return dict(x=np.arange(3.0), angle=np.ones(3))\n"
     assert verdicts(tmp_path, source + inputs) == [verdict]
+
+
+ONE_ROW = """
+import numpy as np
+class Softmax:
+    def forward(self, x):
+        self.p = np.exp(x) / np.exp(x).sum()
+        return self.p
+    def backward(self, dout):
+        n = self.p.shape[1]
+        jacobian = np.zeros((n, n))
+        for i in range(n):
+            for j in range(n):
+                jacobian[i, j] = {entry} * ((i == j) - self.p[0][j])
+        return {right} * dout @ jacobian
+"""
+
+
+@pytest.mark.parametrize(
+    ("entry", "right", "verdict"),
+    [
+        ("self.p[0][i]", 1, "undecided"),
+        ("self.p[0, i]", 1, "undecided"),
+        ("self.p[0][i]", 2, "wrong"),
+    ],
+)
+def test_a_gradient_that_reads_the_first_row_alone_may_be_for_one_row(
+    entry, right, verdict, tmp_path
+):
+    assert verdicts(tmp_path, ONE_ROW.format(entry=entry, right=right)) == [verdict]
