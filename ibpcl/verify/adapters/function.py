@@ -6,6 +6,7 @@ the shapes of its results decide what they differentiate.
 """
 
 import inspect
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -127,7 +128,56 @@ def pair_of(f, g, given, keywords=(), output=None):
         title_of(f), list(given), len(extras), max(outputs, 1), returned_names(f)
     )
     ways = binding.readings_of(g, parameters, forward, output)
-    return joined([build(_routine(f, g, arguments, outputs, way)) for way in ways])
+    pair = joined([build(_routine(f, g, arguments, outputs, way)) for way in ways])
+    return with_all_outputs(
+        pair,
+        ways[0],
+        result,
+        outputs,
+        title_of(f),
+        lambda every: build(_routine(f, g, arguments, every, ways[0])),
+    )
+
+
+def with_all_outputs(pair, way, result, outputs, title, make):
+    """Return a pair with an excuse if its backward raises: it may take a tuple as ``dout``.
+
+    Parameters
+    ----------
+    pair : Pair
+        The pair, in which ``dout`` belongs to the first output.
+    way : ibpcl.verify.adapters.binding.Reading
+        How the gradient function is called.
+    result : object
+        What the forward returns.
+    outputs : int
+        The number of outputs in it, as :func:`n_outputs` counts them.
+    title : str
+        Name of the forward.
+    make : callable
+        ``make(number)`` returns the pair with more outputs.
+
+    Returns
+    -------
+    Pair
+        The same pair if it does not raise, if other results of the forward than its output are
+        used, or if they are no arrays.
+    """
+    extras = [role for role in way.call.roles if role == "cache" or isinstance(role, int)]
+    if pair.raised is None or outputs != 1 or extras or not all(map(leaves.is_array, result)):
+        return pair
+    try:
+        other = make(len(result))
+    except FormError:
+        return pair
+    declare = "take one parameter for each output, as in backward(dh, dc)"
+    every = f"dout is a tuple, with one array for each output of {title}"
+    return replace(
+        pair,
+        assumed=f"dout belongs to the first output of {title}",
+        declare=declare,
+        excuses=(*pair.excuses, replace(other, assumed=every, declare=declare)),
+    )
 
 
 def _routine(f, g, arguments, outputs, way):

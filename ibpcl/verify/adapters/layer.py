@@ -24,7 +24,7 @@ from ibpcl.verify.adapters.build import (
     require_output,
 )
 from ibpcl.verify.adapters.construction import constructed
-from ibpcl.verify.adapters.function import n_outputs, split
+from ibpcl.verify.adapters.function import n_outputs, split, with_all_outputs
 from ibpcl.verify.adapters.methods import keeps_in_call, method_of, methods_of
 from ibpcl.verify.adapters.refusals import FormError, raised
 from ibpcl.verify.adapters.signatures import (
@@ -289,24 +289,14 @@ class Layer:
         pair = joined(made)
         if pair.raised is not None:
             self._refuse_unset(pair.raised)
-            pair = self._with_all_outputs(pair, ways[0], outputs, forward)
-        return pair
-
-    def _with_all_outputs(self, pair, way, outputs, forward):
-        """Return a pair whose backward raises; it may take a tuple as ``dout`` instead."""
-        extras = [role for role in way.call.roles if role == "cache" or isinstance(role, int)]
-        if outputs != 1 or extras or not all(map(leaves.is_array, self.result)):
-            return pair
-        title = self._title(self.methods.forward)
-        try:
-            other = build(self._routine(way, len(self.result), forward))
-        except FormError:
-            return pair
-        first = f"dout belongs to the first output of {title}"
-        every = f"dout is a tuple, with one array for each output of {title}"
-        declare = "take one parameter for each output, as in backward(dh, dc)"
-        excuse = replace(other, assumed=every, declare=declare)
-        return replace(pair, assumed=first, declare=declare, excuses=(*pair.excuses, excuse))
+        return with_all_outputs(
+            pair,
+            ways[0],
+            self.result,
+            outputs,
+            self._title(self.methods.forward),
+            lambda every: build(self._routine(ways[0], every, forward)),
+        )
 
     def _bends(self, out):
         """Return whether only an input can tell the gradient where the forward was evaluated."""

@@ -585,3 +585,21 @@ def test_a_gradient_that_reads_the_first_row_alone_may_be_for_one_row(
     entry, right, verdict, tmp_path
 ):
     assert verdicts(tmp_path, ONE_ROW.format(entry=entry, right=right)) == [verdict]
+
+
+ROTATED = """
+import numpy as np
+def rotate(x, angle):
+    return x * np.cos(angle), x * np.sin(angle)
+def rotate_backward(dout, x, angle):
+    da, db = dout
+    dx = {right} * (da * np.cos(angle) + db * np.sin(angle))
+    return dx, x * (db * np.cos(angle) - da * np.sin(angle))
+def check_inputs():
+    return dict(x=np.arange(3.0), angle=np.ones(3))
+"""
+
+
+@pytest.mark.parametrize(("right", "verdict"), [(1, "undecided"), (2, "wrong")])
+def test_dout_of_a_function_with_two_outputs_may_be_a_tuple(right, verdict, tmp_path):
+    assert verdicts(tmp_path, ROTATED.format(right=right)) == [verdict]
