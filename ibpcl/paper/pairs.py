@@ -180,7 +180,17 @@ class Pair(NamedTuple):
 
 
 class Twin(Pair):
-    """A pair of compiled functions, which are imported on first use, and Numba with them."""
+    """A pair of compiled functions, which are imported on first use, and Numba with them.
+
+    Parameters
+    ----------
+    name : str
+        Module and name of the function.
+    f, f_vjp : None
+        Places of the functions, which stay empty: the name says what to import.
+    choices, reference : object
+        As for :class:`Pair`.
+    """
 
     @property
     def f(self):
