@@ -138,6 +138,8 @@ LAYOUTS = (
     _layout((r"q|query|queries", (3, 4)), (r"k|keys?", (5, 4)), (r"v|values?", (5, 2))),
     # One or two inputs of which nothing is known.
     _layout((W, (4, 5)), (WORDS, [CLASSES, GRID]), words=INDEX, only=True),
+    # The vector of a word beside those of all words.
+    _layout((r"center\w*", (4,)), (r"\w*vectors", (5, 4)), (r"data\w*", 0), words=INDEX, only=True),
     *(_layout((OTHERS, shape), words=IMAGE, only=True) for shape in ((2, 3, 4, 4), (2, 4, 4, 3))),
     *(
         _layout(

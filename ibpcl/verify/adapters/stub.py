@@ -5,6 +5,7 @@ import inspect
 import numpy as np
 
 from ibpcl.verify.adapters import construction
+from ibpcl.verify.adapters import vocabulary as words
 from ibpcl.verify.adapters.refusals import FormError
 
 
@@ -31,6 +32,7 @@ def to_paste(target, missing, unknown, error):
     arguments = construction.required(target.forward)
     arrays = construction.arrays(target.forward, missing)
     first = next(unknown._replace(names=[*missing, *arrays]).guesses(), {})
+    first |= {name: 4 for name in missing if words.is_size(name)}
     entries = [
         f'        "{name}": {_text(first.get(name), name in unknown.documented)}'
         for name in dict.fromkeys([*missing, *arrays])

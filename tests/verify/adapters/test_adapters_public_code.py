@@ -503,26 +503,40 @@ def test_one_object_for_all_calls_is_judged_one_backward_per_forward(
     assert verdicts(tmp_path, source) == ["refused", verdict]
 
 
-def test_a_loss_that_is_no_number_at_a_guess_is_not_judged(tmp_path):
-    source = '''
+WORD_LOSS = '''
 import numpy as np
-def word_loss_and_gradient(center, k, vectors):
+def word_loss_and_gradient({center}, k, {vectors}, dataset):
     """k: integer, the word"""
-    z = center @ vectors.T
+    z = {center} @ {vectors}.T
     p = np.exp(z) / np.sum(np.exp(z))
     d = p.copy()
-    d[k] -= 1
+    d[k] -= {right}
     loss = -np.log(p)[k]
-    return loss, d @ vectors, d[:, np.newaxis] @ center[np.newaxis, :]
+    return loss, d @ {vectors}, d[:, np.newaxis] @ {center}[np.newaxis, :]
 '''
-    assert verdicts(tmp_path, source) == ["refused"]
-    inputs = '''
+GIVEN = '''
 def check_inputs():
     draw = np.random.default_rng(1).normal
-    return dict(center=draw(size=4), k=1, vectors=draw(size=(5, 4)))
+    return dict(anchor=draw(size=4), k=1, table=draw(size=(5, 4)), dataset=None)
 '''
-    assert verdicts(tmp_path, source + inputs) == ["ok"]
-    assert verdicts(tmp_path, source.replace("-= 1", "-= 2") + inputs) == ["wrong"]
+
+
+@pytest.mark.parametrize(
+    ("center", "vectors", "given", "right", "verdict"),
+    [
+        ("center", "outside_vectors", "", 1, "ok"),
+        ("center", "outside_vectors", "", 2, "wrong"),
+        # for the usual guesses the loss is no number
+        ("anchor", "table", "", 1, "refused"),
+        ("anchor", "table", GIVEN, 1, "ok"),
+        ("anchor", "table", GIVEN, 2, "wrong"),
+    ],
+)
+def test_a_loss_that_is_no_number_at_a_guess_is_not_judged(
+    center, vectors, given, right, verdict, tmp_path
+):
+    source = WORD_LOSS.format(center=center, vectors=vectors, right=right)
+    assert verdicts(tmp_path, source + given) == [verdict]
 
 
 TWO_OUTPUTS = """
