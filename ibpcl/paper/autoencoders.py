@@ -256,7 +256,7 @@ def masked_networks(seed):
 @verifies("definitions", "autoencoder.alphas")
 def alphas(seed):
     """Supplement B.2: alpha starts at 40, and at 20 in the layers of the codes; it never falls."""
-    first = ImageNPBCL(ImageSettings.preset("paper"), seed).alpha
+    first = ImageNPBCL(ImageSettings.preset("paper"), seed, "numpy").alpha
     learner = learned(seed % 2**31)
     risen = bool((learner.alpha >= learner.settings.alphas).all())
     return Outcome(
