@@ -168,7 +168,7 @@ def reinforce(loss, logit_theta, u, baseline=0.0):
     logit_theta : ndarray, shape (n,)
         Log-odds.
     u : ndarray, shape (S, n)
-        Uniform noise.
+        Uniform noise in (0, 1).
     baseline : float
         A constant c near the mean of the loss; it lowers the variance, and adds no bias.
 
@@ -196,8 +196,12 @@ def arm(loss, logit_theta, u):
 
     Parameters
     ----------
-    loss, logit_theta, u : object
-        As for :func:`reinforce`.
+    loss : Loss
+        The loss.
+    logit_theta : ndarray, shape (n,)
+        Log-odds.
+    u : ndarray, shape (S, n)
+        Uniform noise in (0, 1).
 
     Returns
     -------
@@ -225,8 +229,12 @@ def disarm(loss, logit_theta, u):
 
     Parameters
     ----------
-    loss, logit_theta, u : object
-        As for :func:`reinforce`.
+    loss : Loss
+        The loss.
+    logit_theta : ndarray, shape (n,)
+        Log-odds.
+    u : ndarray, shape (S, n)
+        Uniform noise in (0, 1).
 
     Returns
     -------
@@ -258,8 +266,12 @@ def straight_through(loss, logit_theta, u):
 
     Parameters
     ----------
-    loss, logit_theta, u : object
-        As for :func:`reinforce`; the loss has slopes.
+    loss : Loss
+        The loss, with slopes.
+    logit_theta : ndarray, shape (n,)
+        Log-odds.
+    u : ndarray, shape (S, n)
+        Uniform noise in (0, 1).
 
     Returns
     -------
@@ -287,8 +299,12 @@ def relaxed(loss, logit_theta, u, tau):
 
     Parameters
     ----------
-    loss, logit_theta, u : object
-        As for :func:`reinforce`; the loss has slopes.
+    loss : Loss
+        The loss, with slopes.
+    logit_theta : ndarray, shape (n,)
+        Log-odds.
+    u : ndarray, shape (S, n)
+        Uniform noise in (0, 1).
     tau : float
         Temperature, > 0.
 
@@ -329,8 +345,10 @@ def rebar(loss, logit_theta, noise, tau, eta=1.0):
 
     Parameters
     ----------
-    loss, logit_theta : object
-        As for :func:`reinforce`; the loss has slopes.
+    loss : Loss
+        The loss, with slopes.
+    logit_theta : ndarray, shape (n,)
+        Log-odds.
     noise : ndarray, shape (S, 2 n)
         Uniform noise u, and then v.
     tau : float

@@ -187,7 +187,7 @@ class Twin(Pair):
     name : str
         Module and name of the function.
     f, f_vjp : None
-        Places of the functions, which stay empty: the name says what to import.
+        Places of the functions, which stay empty: they are imported by the name.
     choices, reference : object
         As for :class:`Pair`.
     """

@@ -120,7 +120,7 @@ class Task:
 
     @property
     def is_plain(self):
-        """Whether the function returns its value alone, without a cache."""
+        """True if the function returns its value alone, without a cache."""
         return self.kind in PLAIN
 
 
@@ -195,7 +195,7 @@ class Assignment:
 
     @property
     def has_solution(self):
-        """Whether the solution is here; students' installations of the package lack it."""
+        """True if the solution is installed; students' installations of the package lack it."""
         return any(name in self.files for name in SOLUTIONS) or any(t.module for t in self.tasks)
 
     def path(self, name):

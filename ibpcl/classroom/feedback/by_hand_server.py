@@ -90,8 +90,8 @@ class Server(ThreadingHTTPServer):
         Raises
         ------
         Refused
-            If the student or task is unknown, the points are not a number in their range, or the
-            file has changed since the page was loaded.
+            If the student or task is unknown, the points are outside their range or not numeric,
+            or the file has changed since the page was loaded.
         """
         with self.lock:
             found = records.load(self.folder)

@@ -1,6 +1,6 @@
 """The check on a student's machine, which has no solutions: recorded values take their place.
 
-Whoever hands out an assignment records the right values of its public tasks at the public inputs,
+The teacher's program records the right values of its public tasks at the public inputs,
 in the student's variant, in a file beside the stub.  Forwards and proofs are compared with them.  A
 gradient is compared with the derivative of the student's own forward, once that is right.
 """

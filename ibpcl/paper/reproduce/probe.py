@@ -3,7 +3,7 @@
 The learner after its last task meets further tasks of its stream, so no checkpoint is needed: three
 more permutations, or the last two pairs of digits after it has learned the first three.  The paper
 proposes the measure "after each subsequent tasks": a second target learns the first 1, 2, ... tasks
-in runs of their own, and meets the same further tasks.
+in separate runs, and meets the same further tasks.
 """
 
 from ibpcl.experiments.benchmarks import BENCHMARKS

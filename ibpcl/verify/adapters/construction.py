@@ -15,7 +15,7 @@ from ibpcl.verify.adapters.refusals import FormError, raised
 from ibpcl.verify.adapters.signatures import method_parameters, parameters_of
 from ibpcl.verify.adapters.static import is_function
 
-MOST = 3  # guessed sizes; more are asked for
+MOST = 3  # guessed sizes; with more, the user makes the object
 # Arguments that are arrays of a layer, as `plain`.
 ARRAYS = re.compile(r"w[a-z]{0,2}\d?|weights?\d?|b[a-z]{0,2}\d?|bias(es)?|g|gamma|beta|gain|theta")
 UNITS = 5  # outputs of a guessed layer

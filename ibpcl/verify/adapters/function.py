@@ -161,7 +161,7 @@ def with_all_outputs(pair, way, result, outputs, title, make):
     -------
     Pair
         The same pair if it does not raise, if other results of the forward than its output are
-        used, or if they are no arrays.
+        used, or if one of them is not an array.
     """
     extras = [role for role in way.call.roles if role == "cache" or isinstance(role, int)]
     if pair.raised is None or outputs != 1 or extras or not all(map(leaves.is_array, result)):

@@ -259,7 +259,7 @@ class Problem:
 
     @cached_property
     def base(self):
-        """What :meth:`call` returns at the point, from a single call of the forward."""
+        """Result of :meth:`call` at the point, from a single call of the forward."""
         return self.call()
 
     @cached_property

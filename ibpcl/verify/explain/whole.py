@@ -258,7 +258,7 @@ def late_factor(evidence, j):
 
 
 def before_activation(evidence, j):
-    """Return the mistake of a gradient for what comes before an activation.
+    """Return the mistake of a gradient that goes back through an activation too many.
 
     A loss takes probabilities ``p``, and its gradient is ``g``.  Where a softmax made ``p``, the
     gradient for the logits is ``p * (g - sum(p * g))``; for a sigmoid it is ``p * (1 - p) * g``.
