@@ -35,6 +35,8 @@ SETTINGS = {"stride": (1, 2), "padding": (1,), "window": (2,), "height": (3,), "
 
 # More than one piece and one tile, where a compiled function cuts its work.
 TWIN_SIZES = {"S": 3, "N": 150, "D": 140, "K": 120, "C": 5, "M": 1000}
+# A piece of work is an image, whatever its channels.
+IMAGE_TWIN_SIZES = TWIN_SIZES | {"D": 5}
 # Some units of the last place of float32; the slope of tanh, 1 - h^2, has lost a hundred of them
 # where h is near one.
 TWIN_TOLERANCE = 2e-5
@@ -381,6 +383,14 @@ def documented_parameters(f):
     ]
 
 
+def _axes(pair):
+    """Return the axes of all documented parameters of a pair, and whether they are of images."""
+    axes = " ".join(
+        axis for _, kind in documented_parameters(pair.reference) for axis in SHAPE.findall(kind)
+    )
+    return axes, bool({"H", "I"} & set(axes))
+
+
 def make_inputs(pair, rng, sizes=None):
     """Draw inputs for a pair in the order of its parameters.
 
@@ -403,14 +413,13 @@ def make_inputs(pair, rng, sizes=None):
     TypeError
         If a parameter is not documented, or :data:`DOMAINS` has no values for its name.
     """
-    parameters = documented_parameters(pair.reference)
-    axes = " ".join(axis for _, kind in parameters for axis in SHAPE.findall(kind))
-    sizes = SIZES | (IMAGE_SIZES if {"H", "I"} & set(axes) else {}) | (sizes or {})
+    axes, images = _axes(pair)
+    sizes = SIZES | (IMAGE_SIZES if images else {}) | (sizes or {})
     sizes = {**sizes, "M": min(sizes["M"], sizes["D"] * sizes["K"])}
     if "H'" in axes:
         sizes |= _positions(sizes, pair)
     inputs = {}
-    for name, kind in parameters:
+    for name, kind in documented_parameters(pair.reference):
         shape = SHAPE.search(kind)
         if name in pair.choices:
             continue
@@ -501,9 +510,10 @@ def check_twin(pair, seed=0):
     backend()  # says if it has to compile
     rng = np.random.default_rng(seed)
     found = []
+    sizes = IMAGE_TWIN_SIZES if _axes(pair)[1] else TWIN_SIZES
     exact = {
         name: np.float32(value).astype(float) if np.asarray(value).dtype.kind == "f" else value
-        for name, value in make_inputs(pair, rng, TWIN_SIZES).items()
+        for name, value in make_inputs(pair, rng, sizes).items()
     }
     single = [
         np.asarray(value, np.float32)
