@@ -67,11 +67,12 @@ class Benchmark(NamedTuple):
         Keys of the run that override those of the experiment.
     examples : int
         Approximate number of training examples per task, for estimates of the time.
-    family : {"task", "domain", "class", "blended", "vae", "probe", "regression"}
+    family : {"task", "domain", "class", "blended", "vae", "probe", "regression", "shuffled"}
         "task": one head per task; "domain": one head for all tasks; "class": one softmax over all
         classes so far; "blended": one head for tasks that fade into one another; "vae": images
         without labels; "probe": one head per task, and the stream has further tasks;
-        "regression": targets are numbers.
+        "regression": targets are numbers; "shuffled": one head per task, and each seed draws the
+        order of the tasks or their permutations.
     """
 
     name: str
@@ -218,6 +219,14 @@ BENCHMARKS = {
         Benchmark("terrain", "Terrain", "terrain", {}, 1400, "regression"),
     )
 }
+BENCHMARKS |= {
+    name: b._replace(
+        name=name, run={**b.run, "experiment": name, "shuffled": True}, family="shuffled"
+    )
+    for b in BENCHMARKS.values()
+    if b.family == "task"
+    for name in [f"shuffled-{b.name.removeprefix('split-')}"]
+}
 # The beginning of the names of each family.
 BEFORE = {
     "task": "split",
@@ -227,6 +236,7 @@ BEFORE = {
     "vae": "vae",
     "probe": "probe",
     "regression": "regression",
+    "shuffled": "shuffled",
 }
 
 
@@ -234,13 +244,14 @@ def benchmark(name, family="task"):
     """Return the benchmark of a family with a given name.
 
     The beginning that all names of a family share (``split-``, ``domain-``, ``class-``,
-    ``blended-``, ``vae-``, ``probe-``, ``regression-``) and the ending ``-mnist`` may be left out.
+    ``blended-``, ``vae-``, ``probe-``, ``regression-``, ``shuffled-``) and the ending ``-mnist``
+    may be left out.
 
     Parameters
     ----------
     name : str
         The name; underscores count as dashes.
-    family : {"task", "domain", "class", "blended", "vae", "probe", "regression"}
+    family : {"task", "domain", "class", "blended", "vae", "probe", "regression", "shuffled"}
         The family to search.
 
     Returns

@@ -152,6 +152,10 @@ OF_TABLES = {
         OVER_TASKS,
         "A second panel shows the share of the network's weights that at least one task uses.",
     ),
+    "orders": (
+        BY_ROW,
+        "One mark for seeds that learn the published tasks, one for seeds that draw their order.",
+    ),
     "coresets": (BY_ROW, "Coresets of each task, compared with one that is chosen again."),
     "alpha": (
         "A line chart over the number of tasks learned, with one line per rule for alpha.",

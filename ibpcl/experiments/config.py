@@ -65,7 +65,7 @@ BLENDED = {
 OPTIONAL = (*OPTIONAL, *BLENDED)
 # Settings that are newer than the records of searches. A table contains them only if they differ
 # from their defaults, so that configurations without them keep their names and digests.
-NEWER = ("coreset_selection", "coreset_tasks", "grow_by", "growth", "network")
+NEWER = ("coreset_selection", "coreset_tasks", "grow_by", "growth", "network", "shuffled")
 SEEDS = ("seed", "data_seed")
 LARGEST_SEED = 2**63 - 1  # the largest integer of TOML
 SIZES = 2**31  # all sizes and counts are smaller
@@ -118,6 +118,8 @@ class RunConfig:
         Number of tasks.
     data_seed : int
         Seed of the tasks.
+    shuffled : bool
+        Whether ``seed`` also draws the order of the tasks, and the permutations of pixels.
     validation : float or None
         Share of the training data, in (0, 1), that replaces the test data.
     train_limit, test_limit : int or None
@@ -207,6 +209,11 @@ class RunConfig:
         at_least=0,
         at_most=LARGEST_SEED,
     )
+    shuffled: bool = option(
+        False,
+        "Whether seed also draws the order of the tasks, and the permutations of pixels in place "
+        "of data_seed; for image sets.",
+    )
     validation: float | None = option(
         None, "Share of the training data that replaces the test data.", above=0, below=1
     )
@@ -290,6 +297,12 @@ class RunConfig:
             "left out without your own data, given by data",
             self.classes,
         )
+        _require(
+            not self.shuffled or not (self.generative or self.dataset in (OWN, TERRAIN)),
+            "shuffled",
+            f"false with your own data, with dataset {TERRAIN} and with stream classes",
+            self.shuffled,
+        )
         _method(self.method)
         _require(
             ":" in self.method or self.generative == (self.method in GENERATIVE),
@@ -361,12 +374,14 @@ class RunConfig:
         then, and those of :data:`NEWER` at their defaults. Reading the table gives the same
         configuration again.
         """
-        table = {name: getattr(self, name) for name in run_keys()}
+        named = [(self, spec) for spec in fields(self) if spec.name in run_keys()]
         for part in (self.measurement, self.settings):
-            for spec in () if part is None else fields(part):
-                value = getattr(part, spec.name)
-                if spec.name not in NEWER or value != spec.default:
-                    table[spec.name] = value
+            named += [(part, spec) for spec in (() if part is None else fields(part))]
+        table = {
+            spec.name: value
+            for part, spec in named
+            if (value := getattr(part, spec.name)) != spec.default or spec.name not in NEWER
+        }
         return {
             key: values.NONE if value is None else values.plain(value)
             for key, value in table.items()

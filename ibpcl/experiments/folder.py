@@ -14,7 +14,7 @@ from pathlib import Path
 from ibpcl import storage
 from ibpcl.errors import UserError
 from ibpcl.experiments.captions import OF_RUNS
-from ibpcl.experiments.config import OPTIONAL, PLACES, run_keys
+from ibpcl.experiments.config import NEWER, OPTIONAL, PLACES, run_keys
 
 CONFIG = "config.toml"
 LOCK = ".lock"
@@ -271,7 +271,7 @@ def table_of(folder):
         table = storage.read_toml(Path(folder, CONFIG))
     except (OSError, ValueError):
         return None
-    return table if run_keys().keys() - set(OPTIONAL) <= table.keys() else None
+    return table if run_keys().keys() - {*OPTIONAL, *NEWER} <= table.keys() else None
 
 
 def difference(earlier, table):

@@ -67,10 +67,31 @@ def _image_stream(config):
         return ClassStream(dataset, tuple(range(config.tasks)))
     if kind in SPLIT:
         dataset = resplit(dataset, seed=config.data_seed) if config.stream == "resplit" else dataset
-        return SplitStream(dataset, CONSECUTIVE_PAIRS[: config.tasks])
+        return SplitStream(dataset, pairs_of(config))
     if config.validation is None:  # else the limits come after the cut
         dataset = limited_dataset(dataset, config.train_limit, config.test_limit)
-    return PermutedStream(dataset, config.tasks, config.data_seed)
+    seed = config.seed if config.shuffled else config.data_seed
+    return PermutedStream(dataset, config.tasks, seed)
+
+
+def pairs_of(config):
+    """Return the classes of each task of a split data set.
+
+    Parameters
+    ----------
+    config : RunConfig
+        The configuration.
+
+    Returns
+    -------
+    pairs : tuple of (int, int)
+        The published pairs, in their order or in one that the seed draws. Fewer tasks are the first
+        of more.
+    """
+    order = np.arange(len(CONSECUTIVE_PAIRS))
+    if config.shuffled:
+        np.random.default_rng(config.seed).shuffle(order)
+    return tuple(CONSECUTIVE_PAIRS[t] for t in order[: config.tasks])
 
 
 def _check_number(config, most):

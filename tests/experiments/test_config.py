@@ -205,6 +205,8 @@ def test_a_wrong_type_in_a_file(tmp_path, line, expected):
         ({"tasks": 0}, "tasks"),
         ({"seed": -1}, "seed"),
         ({"data_seed": 2**63}, "data_seed"),
+        ({"dataset": "terrain", "stream": "strips", "shuffled": True}, "shuffled must be false"),
+        ({"stream": "classes", "method": "vae_npbcl", "shuffled": True}, "shuffled must be false"),
         ({"train_limit": 0}, "train"),
         ({"stream": "spilt"}, "stream"),
         ({"dataset": "cifar"}, "dataset"),

@@ -250,6 +250,28 @@ def test_limits_and_permutations_make_the_stream():
     assert not np.array_equal(stream[2].x_train, other[2].x_train)
 
 
+def test_only_shuffled_tasks_follow_the_seed():
+    published, fewer, *drawn = (
+        [task.name for task in make_stream(configure(**changes))]
+        for changes in (
+            {"seed": 1},
+            {"seed": 1, "shuffled": True, "tasks": 2},
+            {"seed": 1, "shuffled": True},
+            {"seed": 2, "shuffled": True},
+        )
+    )
+    assert published == [task.name for task in make_stream(configure())]
+    assert published != drawn[0] != drawn[1] and fewer == drawn[0][:2]
+    assert sorted(published) == sorted(drawn[0]) == sorted(drawn[1])
+    limits = {"tasks": 1, "train_limit": 20, "test_limit": 10}
+    pixels = [
+        make_stream(configure("permuted-mnist", **limits, **changes))[0].x_train
+        for changes in ({}, {"shuffled": True}, {"shuffled": True, "seed": 3})
+    ]
+    np.testing.assert_array_equal(pixels[0], pixels[1])
+    assert not np.array_equal(pixels[0], pixels[2])
+
+
 def test_a_split_stream_has_five_tasks_at_most():
     with pytest.raises(UserError, match="tasks must be at most 5 with stream 'split', got 6"):
         make_stream(configure(tasks=6))

@@ -13,6 +13,7 @@ TARGETS = {
     "metrics": "Acc, FWT and BWT on permuted MNIST, with the right denominators",
     "linear-probe": "forward transfer: a linear classifier on the representation",
     "probe-over-tasks": "the same classifier after each number of learned tasks",
+    "orders": "other orders of the tasks and other permutations, drawn by each seed",
     "curves": "mean accuracy on the tasks seen so far, after each task",
     "forgetting": "accuracy on each task while later ones are learned",
     "domain": "beyond the paper: one head for all tasks, where forgetting shows",

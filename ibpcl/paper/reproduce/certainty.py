@@ -5,14 +5,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ibpcl.data.tasks import CONSECUTIVE_PAIRS
 from ibpcl.evaluation import codes, confidence, figures
 from ibpcl.evaluation.confidence import RULES
 from ibpcl.evaluation.figures import canvas
 from ibpcl.experiments import findings
 from ibpcl.experiments.benchmarks import Row
 from ibpcl.experiments.findings import Summary, learner
-from ibpcl.experiments.streams import make_stream
+from ibpcl.experiments.streams import make_stream, pairs_of
 from ibpcl.experiments.tables import (
     FRACTION,
     NATS_PER_EXAMPLE,
@@ -122,7 +121,7 @@ def inferred(results, chosen):
     return 100 * float(of_task.mean()), 100 * float(right.mean())
 
 
-def by_images(m, results, stream):
+def by_images(m, results, stream, pairs):
     """Return task and class accuracy when a generative model infers the task.
 
     The model of each class gives log p(x | class); the density of a task is the mean of the
@@ -136,6 +135,8 @@ def by_images(m, results, stream):
         The predictions of the supervised heads.
     stream : sequence of Task
         The tasks of ``results``.
+    pairs : sequence of (int, int)
+        The classes of each task, as the generative model numbers them.
 
     Returns
     -------
@@ -145,7 +146,6 @@ def by_images(m, results, stream):
     """
     config = m.cell.config
     learned = learner(m)
-    pairs = CONSECUTIVE_PAIRS[: len(stream)]
     x = np.concatenate([stream[t].x_test for t in range(len(stream))])
     models = [learned.latent_model(label) for pair in pairs for label in pair]
     scores = codes.task_scores(models, x, config.measurement.inference_samples, config.seed)
@@ -183,7 +183,8 @@ def remembered(measure):
 
 @remembered
 def _with_heads(m, ours):
-    return by_images(m, predicted(ours), make_stream(ours.cell.config))
+    config = ours.cell.config
+    return by_images(m, predicted(ours), make_stream(config), pairs_of(config))
 
 
 @target(SPLIT, lambda quick: (*ROWS, IMAGES))

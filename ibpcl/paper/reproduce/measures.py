@@ -347,7 +347,8 @@ def _probed(task, t, examples, features):
 
 def _pixels(config, t, examples):
     """Return the test accuracy of a linear classifier on the inputs of a task."""
-    key = (config.dataset, config.stream, config.data_seed, config.validation)
+    order = config.seed if config.shuffled else None
+    key = (config.dataset, config.stream, config.data_seed, config.validation, order)
     limits = (config.train_limit, config.test_limit, config.data_dir)
     if (*key, *limits, t, examples) not in _PIXELS:
         task = make_stream(replace(config, tasks=t + 1))[t]

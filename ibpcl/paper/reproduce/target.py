@@ -20,6 +20,7 @@ from ibpcl.paper.reproduce import (
     generative,
     ladder,
     long_stream,
+    orders,
     probe,
     regression,
     scenarios,
@@ -36,6 +37,7 @@ KINDS = {
     "metrics": accuracy.other_metrics,
     "linear-probe": probe.linear_probe,
     "probe-over-tasks": probe.probe_over_tasks,
+    "orders": orders.orders,
     "curves": accuracy.curves,
     "forgetting": accuracy.forgetting,
     "domain": accuracy.domain,
@@ -64,7 +66,7 @@ KINDS = {
     "tsne": generative.maps,
 }
 # The ability of a method that a family of benchmarks needs; the others need "domain".
-NEEDED = {"task": "task", "probe": "task", "regression": "regression"}
+NEEDED = {"task": "task", "probe": "task", "shuffled": "task", "regression": "regression"}
 QUICK_NOTE = (
     "QUICK RUN: small data, few samples; rankings may be indicative, do not quote the numbers."
 )

@@ -63,6 +63,7 @@ ROWS = {
     "domain": "npbcl,naive,ewc",
     "linear-probe": "npbcl,naive,den,rcl,hat,pruning,independent",
     "probe-over-tasks": "npbcl,naive",
+    "orders": "npbcl,naive",
     "alpha": "npbcl-fixed,npbcl-increment-5",
     "coresets": "npbcl,npbcl-random-reselected,npbcl-k-center,npbcl-earlier",
     "scenarios": "npbcl,independent",
