@@ -3,8 +3,9 @@
 import mpmath
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
+from scipy.special import expit
 
 from ibpcl.kernels import masked_weights
 from ibpcl.primitives import bernoulli
@@ -39,6 +40,12 @@ def inputs(S, D, K, tau, spread, seed, mask_kl):
         mask_kl,
     )
     dout = (rng.standard_normal((S, D, K)), rng.standard_normal((S, K)), rng.standard_normal(S))
+    if D > 1:
+        # The largest mask of a column gets the gradient of its activity: where rounding to float32
+        # makes two of them equal, single and double precision may choose different ones.
+        z = expit((point[1] + point[4] + point[5][:, None]) / tau)
+        second, first = np.partition(z, [D - 2, D - 1], axis=1)[:, D - 2 :].swapaxes(0, 1)
+        dout[1][first - second < 1e-6] = 0
     return point, dout
 
 
@@ -49,6 +56,17 @@ def run(module, point, dout, dtype):
 
 
 @given(problems)
+@example(
+    {
+        "S": 2,
+        "D": 63,
+        "K": 513,
+        "mask_kl": "bernoulli",
+        "tau": 0.5,
+        "spread": 1.0,
+        "seed": 235,
+    }
+)
 @settings(deadline=None, max_examples=60)
 def test_values_and_gradients_equal_the_reference(problem):
     (point, dout), dtype, tolerance = inputs(**problem), np.float32, 3e-5
