@@ -49,6 +49,7 @@ def start(vector):
     return State(np.zeros_like(vector), np.zeros_like(vector), 0)
 
 
+@np.errstate(under="ignore")  # a tiny square may become 0, whatever the user's np.seterr
 def update(vector, gradient, state, rates, beta1=BETA1, beta2=BETA2, epsilon=EPSILON, factor=1.0):
     r"""Return the parameters and the state after one step.
 

@@ -207,6 +207,7 @@ def inverse_softplus(y):
     return y + log1mexp(-y)
 
 
+@np.errstate(under="ignore")  # a tiny result may become 0, whatever the user's np.seterr
 def sigmoid(x):
     r"""Compute :math:`1 / (1 + e^{-x})`, with full relative precision in both tails.
 

@@ -44,6 +44,17 @@ SOFT = ".soft"
 # Errors of file systems without locks: NFS without its lock service, FUSE, and Linux's ENOTSUPP,
 # 524, which has no name in Python.
 _NO_LOCKS = {errno.ENOLCK, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS, 524}
+# Errors of file systems that cannot flush a folder: the file itself is on the disk.
+_NO_FLUSH = {
+    errno.EINVAL,
+    errno.ENOTSUP,
+    errno.EOPNOTSUPP,
+    errno.ENOSYS,
+    errno.EBADF,
+    errno.EACCES,
+    errno.EPERM,
+    524,
+}
 _said = set()  # warnings that were already given: each is given once per process
 _NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?|[+-]?inf|nan")
 
@@ -75,7 +86,8 @@ def write_bytes(path, data, follow=True):
 def write_pieces(path, pieces, follow=True):
     """Replace the contents of a file atomically by several pieces of data.
 
-    A device or a FIFO, such as ``/dev/null``, is not replaced; the data is written to it.
+    A device or a FIFO, such as ``/dev/null``, is not replaced; the data is written to it.  A file
+    keeps its group and its permissions.
 
     Parameters
     ----------
@@ -101,7 +113,14 @@ def write_pieces(path, pieces, follow=True):
             file.writelines(pieces)
         return
     path = Path(os.path.realpath(path))
-    rename(write_temporary(path, pieces), path)
+    temporary = write_temporary(path, pieces)
+    with contextlib.suppress(OSError):  # no old file, or a file system without permissions
+        old = path.stat()
+        # the group first, because changing it may clear permissions
+        if hasattr(os, "chown") and old.st_gid != temporary.stat().st_gid:
+            os.chown(temporary, -1, old.st_gid)
+        temporary.chmod(stat.S_IMODE(old.st_mode))
+    rename(temporary, path)
 
 
 def is_special(path):
@@ -258,6 +277,32 @@ def locked(path, wait=None):
         lock.release()
 
 
+def left_behind(path):
+    """Return what to do about the file that replaces a lock, in a sentence.
+
+    Such a file stays if its process was killed on another machine, which nobody can ask.
+
+    Parameters
+    ----------
+    path : path-like
+        The lock file, as for :func:`locked`.
+
+    Returns
+    -------
+    sentence : str
+        Empty if there is no such file.
+    """
+    file = Path(f"{path}{SOFT}")
+    try:
+        process, host, *_ = [*file.read_text(encoding="utf-8").split(), "unknown", "unknown"]
+    except (OSError, ValueError):
+        return ""
+    return (
+        f"{file} marks it as in use by process {process} of {host}; if that process has ended, "
+        "remove the file"
+    )
+
+
 def _say_once(message):
     if message not in _said:
         _said.add(message)
@@ -285,12 +330,14 @@ def rename(temporary, path):
         temporary.unlink(missing_ok=True)
         raise cannot_write(path, error) from error
     if os.name == "posix":  # other systems cannot open a folder
-        folder = os.open(path.parent, os.O_RDONLY)
+        try:
+            folder = os.open(path.parent, os.O_RDONLY)
+        except PermissionError:  # one may write to it, but not read it
+            return
         try:
             os.fsync(folder)
         except OSError as error:
-            # EINVAL: a file system that does not flush folders
-            if error.errno != errno.EINVAL:
+            if error.errno not in _NO_FLUSH:
                 raise OSError(
                     error.errno,
                     f"storage: written but not flushed to the disk: {error.strerror}",

@@ -240,6 +240,7 @@ def test_the_real_glyphs_and_the_default_backend(capsys, figures):
         (["data", "verify", "cifar"], ["'cifar'", "mnist"]),
         (["data", "verify", "mnist"], ["mnist", "missing", "--data-dir"]),
         (["run", "split-mnist", "--data-dir", "nowhere"], ["nowhere", "missing", "--data-dir"]),
+        (["run", "--data", os.devnull], ["a device or a pipe", ".npz"]),
     ],
 )
 def test_a_slip_of_the_keyboard(capsys, arguments, words):
@@ -616,6 +617,12 @@ def test_a_file_with_what_no_key_can_hold_is_refused(text, message, tmp_path, ca
 
 
 @pytest.mark.slow  # a training
+@pytest.mark.parametrize("epoch", ["abc", "", "-1", "1.5"])
+def test_a_time_of_the_build_that_others_would_stumble_over_is_named(capsys, monkeypatch, epoch):
+    monkeypatch.setenv("SOURCE_DATE_EPOCH", epoch)
+    assert "SOURCE_DATE_EPOCH must be a whole number" in refused(capsys, "methods")
+
+
 def test_weights_that_overflow_in_the_last_step_are_told(tmp_path, capsys):
     assert (
         main(

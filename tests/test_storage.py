@@ -404,6 +404,29 @@ def test_file_and_folder_are_flushed_in_this_order(tmp_path, monkeypatch):
     assert calls == [("fsync", "file"), ("replace",), ("fsync", "folder")]
 
 
+@pytest.mark.skipif(os.name != "posix", reason="needs a folder that can be flushed")
+@pytest.mark.parametrize("name", ["EINVAL", "ENOTSUP", "ENOSYS", "EBADF", "EACCES"])
+def test_a_folder_that_cannot_be_flushed_does_not_end_a_run(tmp_path, monkeypatch, name):
+    def fsync(descriptor):
+        if stat.S_ISDIR(os.fstat(descriptor).st_mode):
+            raise OSError(getattr(errno, name), name)
+
+    monkeypatch.setattr(storage.os, "fsync", fsync)
+    storage.write_text(tmp_path / "a", "text")
+    assert (tmp_path / "a").read_text() == "text"
+
+
+@pytest.mark.skipif(os.name != "posix", reason="needs a folder that can be flushed")
+def test_a_disk_that_fails_while_a_folder_is_flushed_is_an_error(tmp_path, monkeypatch):
+    def fsync(descriptor):
+        if stat.S_ISDIR(os.fstat(descriptor).st_mode):
+            raise OSError(errno.EIO, "Input/output error")
+
+    monkeypatch.setattr(storage.os, "fsync", fsync)
+    with pytest.raises(OSError, match="written but not flushed"):
+        storage.write_text(tmp_path / "a", "text")
+
+
 def test_a_missing_folder_and_a_folder_in_the_way_are_named(tmp_path):
     with pytest.raises(FileNotFoundError, match=r"nowhere.result\.json"):
         storage.write_json(tmp_path / "nowhere" / "result.json", {})
@@ -420,6 +443,18 @@ def test_a_link_is_followed_and_the_usual_permissions_are_given(tmp_path):
     storage.write_text(tmp_path / "link", "new")
     assert (tmp_path / "link").is_symlink() and (tmp_path / "target").read_text() == "new"
     assert (tmp_path / "target").stat().st_mode == (tmp_path / "plain").stat().st_mode
+
+
+@pytest.mark.skipif(os.name != "posix", reason="needs permissions")
+def test_a_rewritten_file_keeps_its_permissions_and_its_group(tmp_path):
+    path = tmp_path / "result.json"
+    path.write_text("{}")
+    path.chmod(0o664)
+    if os.getuid() == 0:
+        os.chown(path, -1, os.getgid() + 1)
+    old = path.stat()
+    storage.write_json(path, {"new": 1})
+    assert (path.stat().st_mode, path.stat().st_gid) == (old.st_mode, old.st_gid)
 
 
 def killed(code, folder):

@@ -56,6 +56,13 @@ def execute(arguments):
                 f"ibpcl {options.command} needs docstrings, which Python removes with -OO; "
                 "unset PYTHONOPTIMIZE"
             )
+        # NumPy and Matplotlib read it, one when it is imported and one when it writes a figure.
+        epoch = os.environ.get("SOURCE_DATE_EPOCH", "0")
+        if not epoch.isascii() or not epoch.isdigit():
+            raise UserError(
+                f"the environment variable SOURCE_DATE_EPOCH must be a whole number of seconds, "
+                f"got {epoch!r}; unset it, or set it to a number"
+            )
         # A terminal that lacks a character such as "±" must not end a command.
         for stream in (sys.stdout, sys.stderr):
             if hasattr(stream, "reconfigure"):

@@ -5,6 +5,7 @@ method needs nothing else.
 """
 
 import dataclasses
+import os
 from typing import Protocol
 
 import numpy as np
@@ -281,7 +282,20 @@ class Saved:
         ----------
         path : str or path-like
             The file to write, usually ``*.npz``; an existing file is replaced.
+
+        Raises
+        ------
+        TypeError
+            If ``path`` is not a str or path-like.
+        ValueError
+            If it is empty or names a folder.
+        OSError
+            If the file cannot be written.
         """
+        if not isinstance(path, (str, os.PathLike)):
+            raise TypeError(f"{self.name}.save: path must be a str or path-like, got {path!r}")
+        if not os.fspath(path) or os.path.isdir(path):
+            raise ValueError(f"{self.name}.save: path must name a file, got {os.fspath(path)!r}")
         checkpoints.save(
             path, self.state(), about(self, self.settings, self.seed, self.backend.name)
         )

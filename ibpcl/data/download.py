@@ -22,6 +22,8 @@ from ibpcl.data.sources import (
 
 # Seconds to wait for an answer, so that a dead mirror does not block the next one.
 TIMEOUT = 30.0
+# Bytes of a download; no file of a set has more than 32 million.
+LARGEST = 2**27
 
 
 def fetch(name, data_dir=None, progress=False):
@@ -107,7 +109,7 @@ def _downloader(name, folder, progress):
     get = pooch.HTTPDownloader(progressbar=progress, chunk_size=2**16, timeout=TIMEOUT)
 
     def download(url):
-        buffer = io.BytesIO()
+        buffer = _Limited()
         try:
             get(url, buffer, None)
         except OSError as error:  # every error of requests is one
@@ -115,6 +117,15 @@ def _downloader(name, folder, progress):
         return buffer.getvalue()
 
     return download
+
+
+class _Limited(io.BytesIO):
+    """A buffer that refuses to become larger than a download may be."""
+
+    def write(self, data):
+        if self.tell() + len(data) > LARGEST:
+            raise OSError(f"it is larger than {LARGEST} bytes")
+        return super().write(data)
 
 
 def _reason(error):

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import numpy as np
 
-from ibpcl import checkpoints
+from ibpcl import checkpoints, storage
 from ibpcl.continual.task import Task, real_rows
 from ibpcl.data.dataset import DataError, is_web_page
 from ibpcl.data.pixels import as_trained, in_unit_range, scaled
@@ -258,6 +258,8 @@ def read_tasks(place, classes=None):
                 )
             tasks = tuple(_read(file, None, file.stem)[0] for file in files)
             return OwnTasks(tasks, name, str(place.resolve()))
+        if storage.is_special(place):
+            raise DataError("this is a device or a pipe; give the .npz file itself")
         chosen = None if classes is None else tuple(map(tuple, classes))
         return OwnTasks(_read(place, classes), name, str(place.resolve()), chosen)
     except (TypeError, ValueError) as error:

@@ -23,6 +23,8 @@ LEARNER = "learner.npz"
 REPORT = "report.html"
 # Images for the figures of a generative model.
 IMAGES = "stages.npz"
+# Files that systems and tools make in a folder that looks empty; NFS adds `.nfs...`.
+UNSEEN = (".DS_Store", "Thumbs.db", "desktop.ini", ".gitkeep", ".keep", "lost+found")
 LOCKS = (LOCK, f"{LOCK}{storage.SOFT}")
 RUNS = Path("runs")
 # Attempts to make a folder, because other processes may remove it in between.
@@ -154,9 +156,10 @@ def claimed(folder, config, force=False):
                 break
             except BlockingIOError as error:
                 if not callable(folder):
+                    left = storage.left_behind(chosen / LOCK)
                     raise AtWorkError(
                         f"another run is at work in {chosen}; wait for it, or name another folder "
-                        "with `out`"
+                        f"with `out`{left and f' ({left})'}"
                     ) from error
             # The folder was removed between two steps, or cannot be made.
             except FileNotFoundError as error:
@@ -244,11 +247,19 @@ def _take_away(new):
 
 
 def _empty(folder):
-    """Return whether a folder holds nothing, except a lock and remains of an interrupted write."""
+    """Return whether a folder holds nothing of a user.
+
+    A lock, the remains of an interrupted write and the files of :data:`UNSEEN` do not count.
+    """
     try:
         return not folder.exists() or (
             folder.is_dir()
-            and all(path.name in LOCKS or storage.is_temporary(path) for path in folder.iterdir())
+            and all(
+                path.name in (*LOCKS, *UNSEEN)
+                or path.name.startswith(".nfs")
+                or storage.is_temporary(path)
+                for path in folder.iterdir()
+            )
         )
     except FileNotFoundError:  # removed in between
         return True

@@ -123,18 +123,20 @@ class Store:
     def _begin(self):
         if INTO in os.environ:
             return Path(os.environ[INTO])
+        new = self.below / f".{self.folder.name}-{secrets.token_hex(4)}"
+        try:
+            new.mkdir(parents=True)
+            # the time of the file system, whose clock may differ from that of this machine
+            now = new.stat().st_mtime
+        except OSError:
+            return None
         # A process that was killed while compiling leaves its folder behind.
         for path in self.below.glob(".ibpcl-*"):
             with contextlib.suppress(OSError):
-                if time.time() - path.stat().st_mtime > LEFT:
+                if now - path.stat().st_mtime > LEFT:
                     shutil.rmtree(path, ignore_errors=True)
-        path = self.below / f".{self.folder.name}-{secrets.token_hex(4)}"
-        try:
-            path.mkdir(parents=True)
-        except OSError:
-            return None
         atexit.register(self._drop, os.getpid())
-        return path
+        return new
 
     def _drop(self, process):
         """Remove the compiled code if it is incomplete, but not in a forked child."""
@@ -192,6 +194,9 @@ def digests(folder):
 def is_whole(folder):
     """Return whether a folder has all files of its record, unchanged; a damaged folder is removed.
 
+    A folder that cannot be read now, such as over a network that fails for a moment, is not
+    damaged: others may use it, so it is left alone.
+
     Parameters
     ----------
     folder : pathlib.Path
@@ -203,21 +208,20 @@ def is_whole(folder):
         False also for a folder that does not exist.
     """
     try:
-        recorded = json.loads((folder / RECORD).read_text(encoding="utf-8"))
-    except (FileNotFoundError, NotADirectoryError):  # no process has finished yet
+        record = (folder / RECORD).read_bytes()
+        found = digests(folder)
+    except OSError:  # no process has finished yet, another removes it, or it cannot be read
         return False
-    except (OSError, ValueError):
-        recorded = None
     try:
-        if recorded == digests(folder):
-            with contextlib.suppress(OSError):  # it may be read-only
-                os.utime(folder / RECORD)  # mark it as used
-            return True
-    # another process is removing it, or it cannot be read
-    except OSError:
-        pass
-    shutil.rmtree(folder, ignore_errors=True)
-    return False
+        whole = json.loads(record) == found
+    except ValueError:
+        whole = False
+    if whole:
+        with contextlib.suppress(OSError):  # it may be read-only
+            os.utime(folder / RECORD)  # mark it as used
+    else:
+        shutil.rmtree(folder, ignore_errors=True)
+    return whole
 
 
 def choose():
@@ -228,7 +232,7 @@ def choose():
     containers.
     """
     if numba.config.CACHE_DIR:
-        below = Path(numba.config.CACHE_DIR)
+        below = Path(numba.config.CACHE_DIR).expanduser()
         store = Store(below)
         return store if store.complete or can_make(below) else Store(None)
     for find in (places.user_cache, places.private_temporary):

@@ -29,7 +29,7 @@ import numpy as np
 from ibpcl.continual import coresets, expansion
 from ibpcl.continual import masks as hard_masks
 from ibpcl.continual import prior as priors
-from ibpcl.continual.learner import Saved, check_inputs, phase_key
+from ibpcl.continual.learner import Saved, check_inputs, check_task_id, phase_key
 from ibpcl.errors import TrainingError
 from ibpcl.inference import objectives
 from ibpcl.inference.loop import Fit
@@ -1561,7 +1561,10 @@ class NPBCL(Saved):
 
         Raises
         ------
-        IndexError
+        TypeError
+            If ``task_id`` is not an integer.
+        ValueError
             If the task was not learned.
         """
+        check_task_id("npbcl.masks", task_id, self.learned)
         return tuple(self.context.masks(task_id).values())

@@ -42,7 +42,7 @@ from typing import ClassVar
 import numpy as np
 
 from ibpcl.continual import prior as priors
-from ibpcl.continual.learner import Saved, check_task
+from ibpcl.continual.learner import Saved, check_task, check_task_id
 from ibpcl.inference.objectives import Weighted
 from ibpcl.methods.images import Generative
 from ibpcl.methods.npbcl import Context, learn_task
@@ -508,9 +508,12 @@ class ImageNPBCL(Saved, Generative):
 
         Raises
         ------
-        IndexError
+        TypeError
+            If ``task_id`` is not an integer.
+        ValueError
             If the task was not learned.
         """
+        check_task_id("vae_npbcl.masks", task_id, self.learned)
         return tuple(self.context.masks(task_id).values())
 
 

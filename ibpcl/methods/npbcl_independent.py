@@ -157,7 +157,7 @@ class IndependentNPBCL:
         ValueError
             If the task was not learned, or ``x`` has another width or non-finite entries.
         """
-        check_task_id("npbcl_independent", task_id, self.learned)
+        check_task_id("npbcl_independent.predict", task_id, self.learned)
         return self.learners[task_id].predict_with_uncertainty(x, 0)
 
     def masks(self, task_id):
@@ -175,9 +175,12 @@ class IndependentNPBCL:
 
         Raises
         ------
-        IndexError
+        TypeError
+            If ``task_id`` is not an integer.
+        ValueError
             If the task was not learned.
         """
+        check_task_id("npbcl_independent.masks", task_id, self.learned)
         return self.learners[task_id].masks(0)
 
     def state(self):

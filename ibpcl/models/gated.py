@@ -41,6 +41,7 @@ def gates(e, scale):
     return sigmoid(x), (x, scale)
 
 
+@np.errstate(under="ignore")  # a tiny slope may become 0, whatever the user's np.seterr
 def gates_vjp(da, cache):
     r"""Pull the gradient at the gates back to the embedding.
 

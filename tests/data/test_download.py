@@ -6,7 +6,7 @@ import sys
 import numpy as np
 import pytest
 
-from ibpcl.data import idx, registry
+from ibpcl.data import download, idx, registry
 from ibpcl.data.dataset import DataError
 from ibpcl.data.sources import FILES, SOURCES
 
@@ -82,6 +82,13 @@ def test_wrong_download_is_not_kept_and_all_mirrors_are_named(served, cache, dam
     with pytest.raises(
         DataError, match=f"mnist could not be downloaded: .*/gone/.*404.*/good/.*{message}"
     ):
+        registry.load("mnist")
+    assert list((cache / "data" / "mnist").iterdir()) == []
+
+
+def test_a_download_that_does_not_end_is_refused(served, cache, monkeypatch):
+    monkeypatch.setattr(download, "LARGEST", 100)
+    with pytest.raises(DataError, match="the download failed: it is larger than 100 bytes"):
         registry.load("mnist")
     assert list((cache / "data" / "mnist").iterdir()) == []
 

@@ -1,11 +1,14 @@
 import contextlib
+import errno
 import threading
 from functools import partial
 
+import filelock
 import pytest
 
 from ibpcl import storage
 from ibpcl.errors import UserError
+from ibpcl.experiments import folder as folder_module
 from ibpcl.experiments.config import configure
 from ibpcl.experiments.folder import LOCK, RESULTS, AtWorkError, at_work, begin, free_folder
 from ibpcl.experiments.folder import claimed as locked
@@ -44,6 +47,36 @@ def test_the_same_run_comes_back_to_its_folder_and_another_gets_the_next(tmp_pat
     assert free_folder(other, tmp_path).name == "split-glyphs-npbcl-seed0-2"
     assert free_folder(configure(epochs=4), tmp_path).name == "split-glyphs-npbcl-seed0-3"
     assert free_folder(configure(seed=4), tmp_path).name == "split-glyphs-npbcl-seed4"
+
+
+@pytest.mark.parametrize("name", [".DS_Store", "Thumbs.db", ".nfs0000000001", ".gitkeep"])
+def test_a_folder_that_looks_empty_is_empty(tmp_path, config, name):
+    (tmp_path / name).touch()
+    with claimed(tmp_path, config) as folder:
+        assert at_work(folder)
+    assert (tmp_path / name).exists()
+
+
+def test_a_lock_that_a_killed_process_left_on_another_machine_is_named(
+    tmp_path, config, monkeypatch
+):
+    def no_locks(*arguments, **options):
+        raise OSError(errno.ENOLCK, "No locks available")
+
+    monkeypatch.setattr(filelock.FileLock, "acquire", no_locks)
+    monkeypatch.setattr(folder_module, "WAIT", 0)
+    monkeypatch.setattr(storage, "_said", set())
+    (tmp_path / f"{LOCK}{storage.SOFT}").write_text("4711\nnode-a\n")
+    with (
+        pytest.warns(UserWarning, match="without locks"),
+        pytest.raises(AtWorkError, match=r"4711 of node-a.*remove the file"),
+        claimed(tmp_path, config),
+    ):
+        raise AssertionError("this run may not start")
+    (tmp_path / f"{LOCK}{storage.SOFT}").unlink()
+    with claimed(tmp_path, config):
+        assert "remove the file" in storage.left_behind(tmp_path / LOCK)
+    assert storage.left_behind(tmp_path / LOCK) == ""
 
 
 def test_a_folder_of_something_else_is_passed_over_and_refused(tmp_path, config):

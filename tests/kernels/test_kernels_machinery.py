@@ -170,12 +170,39 @@ def test_never_more_threads_than_usable_cores(monkeypatch, tmp_path):
         ("", 6),
     ):
         (tmp_path / "cpu.max").write_text(words)
-        monkeypatch.setattr(processors, "QUOTA", tmp_path / "cpu.max")
+        monkeypatch.setattr(processors, "SETTINGS", tmp_path)
         threads.available.cache_clear()
         assert threads.available() == cores
     threads.available.cache_clear()
     with pytest.raises(ValueError, match="must be at least 1, got 0"):
         threads.set_count(0)
+
+
+@pytest.mark.parametrize(
+    "groups, files, quotas",
+    [
+        ("0::/a/b", {"a/cpu.max": "150000 100000", "a/b/cpu.max": "max 100000"}, [1.5]),
+        ("0::/a/b", {"a/cpu.max": "300000 100000", "a/b/cpu.max": "50000 100000"}, [0.5, 3]),
+        ("0::/a", {"b/cpu.max": "50000 100000"}, []),  # another group's
+        ("4:cpu,cpuacct:/job", {"cpu,cpuacct/job/cpu.cfs_quota_us": "200000"}, [2]),
+        ("4:cpu:/docker/1a", {"cpu/cpu.cfs_quota_us": "50000"}, [0.5]),
+        ("4:cpu:/job", {"cpu/job/cpu.cfs_quota_us": "-1"}, []),
+        ("5:memory:/job", {"cpu/job/cpu.cfs_quota_us": "50000"}, []),
+        ("nonsense", {"cpu.max": "0 0"}, []),
+    ],
+)
+def test_the_quotas_of_nested_groups_and_of_both_versions_are_seen(
+    groups, files, quotas, tmp_path, monkeypatch
+):
+    for name, words in files.items():
+        file = tmp_path / "settings" / name
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(words)
+        file.with_name("cpu.cfs_period_us").write_text("100000")
+    (tmp_path / "groups").write_text(groups)
+    monkeypatch.setattr(processors, "GROUPS", tmp_path / "groups")
+    monkeypatch.setattr(processors, "SETTINGS", tmp_path / "settings")
+    assert sorted(processors.quotas()) == quotas
 
 
 def python(code, check=True, **environment):

@@ -1,5 +1,6 @@
 """The folder of machine code: its owner, and that damage to it never ends a run."""
 
+import errno
 import json
 import os
 import subprocess
@@ -197,6 +198,37 @@ def test_a_folder_that_cannot_be_published_is_dropped(tmp_path, monkeypatch):
     monkeypatch.setattr(os, "replace", lambda *names: (_ for _ in ()).throw(PermissionError()))
     made.publish()
     assert not made.complete and not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("suffix", [".nbi", ".json"])
+def test_a_failing_read_leaves_the_folder_to_those_who_can_read_it(tmp_path, monkeypatch, suffix):
+    made = store(tmp_path)
+    made.publish()
+    read = Path.read_bytes
+
+    def stale(path):
+        if path.suffix == suffix:
+            raise OSError(errno.ESTALE, "Stale file handle")
+        return read(path)
+
+    with monkeypatch.context() as broken:
+        broken.setattr(Path, "read_bytes", stale)
+        assert not machine_code.Store(tmp_path).complete
+    assert machine_code.Store(tmp_path).complete
+    # what can be read and differs is damaged, and goes
+    (made.folder / "kernel.nbi").write_bytes(b"other code")
+    assert not machine_code.Store(tmp_path).complete and not made.folder.exists()
+
+
+def test_a_clock_that_is_an_hour_ahead_removes_no_folder_of_a_living_process(tmp_path, monkeypatch):
+    building = store(tmp_path).building
+    now = time.time()
+    monkeypatch.setattr(time, "time", lambda: now + 2 * machine_code.LEFT)
+    store(tmp_path)
+    assert building.exists()
+    os.utime(building, (now - 2 * machine_code.LEFT,) * 2)
+    store(tmp_path)
+    assert not building.exists()
 
 
 def test_only_outdated_or_long_unused_code_is_removed(tmp_path):

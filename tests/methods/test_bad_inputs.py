@@ -49,6 +49,35 @@ def test_invalid_inputs_are_refused_and_named(learned, x, task_id, error, messag
         learned.predict(x, task_id)
 
 
+@pytest.mark.parametrize(
+    ("task_id", "error"), [("0", TypeError), (0.0, TypeError), (True, TypeError)]
+)
+def test_masks_of_no_task_are_refused(learned, task_id, error):
+    if not hasattr(learned, "masks"):
+        pytest.skip("has no masks")
+    with pytest.raises(error, match=r"\w+\.masks: task_id must be an integer"):
+        learned.masks(task_id)
+    for unknown in (-1, 1):
+        with pytest.raises(ValueError, match=rf"\w+\.masks: unknown task_id {unknown}"):
+            learned.masks(unknown)
+
+
+def test_a_path_that_names_no_file_is_refused(learned, tmp_path):
+    with pytest.raises(TypeError, match=r"\w+\.save: path must be a str or path-like, got 5"):
+        learned.save(5)
+    for path in ("", "/", tmp_path):
+        with pytest.raises(ValueError, match=r"\w+\.save: path must name a file"):
+            learned.save(path)
+    with pytest.raises(FileNotFoundError, match="nodir"):
+        learned.save(tmp_path / "nodir" / "x.npz")
+
+
+def test_errors_of_numpy_may_be_exceptions(learned, make_task):
+    with np.errstate(all="raise"):
+        learned.learn(make_task(1), progress=False)
+        assert np.isfinite(learned.predict(make_task(1).x_test, 1)).all()
+
+
 def test_information_that_is_not_finite_is_not_kept(make_task):
     task = make_task(0)
     huge = type(task)(
