@@ -5,7 +5,7 @@ import math
 import os
 from pathlib import Path
 
-# Where Linux tells the control groups of this process, and their settings.
+# The list of control groups of this process on Linux, and the folder of their settings.
 GROUPS = Path("/proc/self/cgroup")
 SETTINGS = Path("/sys/fs/cgroup")
 

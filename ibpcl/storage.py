@@ -280,7 +280,7 @@ def locked(path, wait=None):
 def left_behind(path):
     """Return what to do about the file that replaces a lock, in a sentence.
 
-    Such a file stays if its process was killed on another machine, which nobody can ask.
+    Such a file remains if its process was killed on another machine, where its state is unknown.
 
     Parameters
     ----------
