@@ -15,7 +15,7 @@ from ibpcl.classroom.assignments.assignment import Task, module
 from ibpcl.classroom.intake import submission as submissions
 from ibpcl.classroom.judging.comparing import as_tuple, is_real
 from ibpcl.classroom.judging.gradients import judge_gradient
-from ibpcl.classroom.judging.marking import EXHIBIT, settle
+from ibpcl.classroom.judging.marking import EXHIBIT, UNNAMED, settle
 from ibpcl.classroom.judging.rewriting import rewritten
 from ibpcl.classroom.judging.running import bounds
 from ibpcl.classroom.judging.running.client import SubmissionError
@@ -25,6 +25,9 @@ from ibpcl.errors import UserError
 from ibpcl.storage import read_text, read_toml
 
 EVIDENCE = dict(zip(("kind", "line", "mended gradient", "proof"), EXHIBIT, strict=True))
+# What can be guessed: one kind fits most mistakes, and almost any point refutes a wrong gradient.
+GUESSED = {"kind", "proof"}
+BESIDE = "right, but it counts only beside the right line or a mended gradient"
 REFUTED = 1e-3  # relative error at which a point refutes a gradient
 MOST_NUMBERS = 10_000  # numbers in a proof's point
 MOST_ENTRIES = 200_000  # entries of the point's arrays once they are broadcast against each other
@@ -149,6 +152,8 @@ def exhibits(assignment, mistakes, key=variants.PUBLIC, student="", mended=False
 def judge_referee(task, verdict, case):
     """Judge a student's report on one exhibit: kind, line, corrected gradient, and refuting point.
 
+    Kind and point can be guessed, so they earn their shares only beside the line or the gradient.
+
     Parameters
     ----------
     task : Task
@@ -166,7 +171,7 @@ def judge_referee(task, verdict, case):
     answer = answer if isinstance(answer, dict) else {}
     findings = {
         "kind": ("ok", "")
-        if answer.get("kind") in mistake["kinds"]
+        if answer.get("kind") in set(mistake["kinds"]) - set(UNNAMED)
         else ("wrong", "not the kind of the mistake"),
         "line": ("ok", "")
         if answer.get("line") == lines[task.id]
@@ -174,17 +179,22 @@ def judge_referee(task, verdict, case):
         "mended gradient": _mended(task, mistake, case),
         "proof": _proof(task, mistake, case, planted),
     }
+    if not any(kind == "ok" for name, (kind, _) in findings.items() if name not in GUESSED):
+        findings |= {
+            name: ("not_counted", BESIDE) for name in GUESSED if findings[name][0] == "ok"
+        }
     for name, (kind, words) in findings.items():
         verdict.parts.append(
             Part(
                 name,
                 kind,
                 words,
-                "" if kind == "ok" else HINTS[name],
+                HINTS[name] if kind == "wrong" else "",
             )
         )
-        if kind == "ok":
-            case.marking.earn(verdict.parts[-1], EVIDENCE[name])
+        if kind != "wrong":
+            row = EVIDENCE[name] if kind == "ok" else "no_substance"
+            case.marking.earn(verdict.parts[-1], row)
         verdict.words += [f"{name}: {words}"] if kind != "ok" else []
     verdict.details.append(f"planted: {mistake['label']}, line {lines[task.id]}")
     settle(verdict)

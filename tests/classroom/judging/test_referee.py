@@ -127,11 +127,41 @@ def test_each_part_of_an_answer_has_its_share():
         assert "and" in spoiled
         # An answer that is not a literal is no answer: both tasks lose kind and line.
         assert judged(spoiled, TOY).score == 20 - 2 * 2 * 10 * share
-    unmended = (
-        referee.exhibits(TOY, MISTAKES, KEY, "selftest")[0]
-        + text[text.index("\n\nfrom numpy import array") :]
-    )
-    assert judged(unmended, TOY).score == pytest.approx(20 * 0.65)
+    assert judged(unmended(text), TOY).score == pytest.approx(20 * 0.65)
+
+
+def unmended(text):
+    """Return a solution with the exhibits as they were handed out."""
+    planted, _ = referee.exhibits(TOY, MISTAKES, KEY, "selftest")
+    return planted + text[text.index("\n\nfrom numpy import array") :]
+
+
+def test_kind_and_proof_alone_can_be_guessed_and_earn_nothing():
+    _, lines = referee.exhibits(TOY, MISTAKES, KEY, "selftest")
+    guess = unmended(solution())
+    for line in lines.values():
+        guess = guess.replace(f"'line': {line}", "'line': 1")
+    result = judged(guess, TOY)
+    assert result.score == 0
+    assert [part.kind for part in verdict(result, "80a").parts] == [
+        "not_counted",
+        "wrong",
+        "wrong",
+        "not_counted",
+    ]
+    assert judged(unmended(solution()), TOY).score == pytest.approx(20 * 0.65)
+
+
+def test_a_kind_that_the_statement_does_not_name_earns_nothing():
+    text = solution()
+    mistake = next(each for each in MISTAKES.values())
+    answered = text.replace(f"'kind': {mistake['kinds'][0]!r}", "'kind': 'wrong'", 1)
+    toy = {**mistake, "kinds": [*mistake["kinds"], "wrong"]}
+    task = next(iter(MISTAKES))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(referee, "chosen", lambda *_: {**MISTAKES, task: toy})
+        assert judged(answered, TOY).score == pytest.approx(20 - 10 * 0.25)
+        assert judged(text, TOY).score == 20
 
 
 def test_the_exhibits_as_they_were_earn_nothing_and_the_feedback_says_why():
