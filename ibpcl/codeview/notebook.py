@@ -60,6 +60,7 @@ BARE = re.compile(
     r"|(load_ext|reload_ext|autoreload|matplotlib)\s+\w+\s*$)"
 )
 TIMED = re.compile(r"(\s*)%time\s+(?=\S)")
+DEFINES = re.compile(r"@|(def|class|import|from)\b")  # what no console prints
 PROMPT = re.compile(r"(In \[\d*\]: ?|\s*\.{3,}: ?|>>> ?|\.\.\. ?)")
 RUN = re.compile(r"(\s*)%run\s+(?:-\w+\s+)*['\"]?(?:[^'\"]*[/\\])?(\w+)\.py\b")
 OPENING = "([{"
@@ -269,11 +270,18 @@ def _without_indent(lines):
 
 
 def _without_prompts(lines):
-    """Return the lines without the prompts of a console, if the first line has one."""
+    """Return the lines without the prompts of a console, if the first line has one.
+
+    Lines without a prompt are what the console printed, unless one of them begins a definition:
+    then a program follows a line that was copied from a console.
+    """
     first = next((line for line in lines if line.strip() and not line.lstrip().startswith("#")), "")
     if not re.match(r"(In \[\d*\]:|>>>)", first):
         return lines
-    return [PROMPT.sub("", line, count=1) if PROMPT.match(line) else f"# {line}" for line in lines]
+    printed = "# " if not any(map(DEFINES.match, lines)) else ""
+    return [
+        PROMPT.sub("", line, count=1) if PROMPT.match(line) else printed + line for line in lines
+    ]
 
 
 def _converted(lines, imports):

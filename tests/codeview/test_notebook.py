@@ -60,3 +60,15 @@ def test_a_file_that_is_not_a_notebook_is_refused(tmp_path):
 def test_only_the_checker_imports_what_is_run():
     assert notebook.as_python("%run 'a/tools.py'")[0] == "from tools import *"
     assert stored(notebook.as_python("%run tools.py", imports=False)[0]) == set()
+
+
+def test_a_program_below_a_copied_prompt_is_kept_and_printed_lines_are_not():
+    program = ">>> import numpy as np\ndef f(x):\n    return x\n"
+    assert notebook.as_python(program)[0] == program.removeprefix(">>> ")
+    session = ">>> def f(x):\n...     return x\n>>> f(3)\n3"
+    assert notebook.as_python(session)[0].split("\n") == [
+        "def f(x):",
+        "    return x",
+        "f(3)",
+        "# 3",
+    ]
