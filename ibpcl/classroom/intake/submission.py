@@ -343,7 +343,7 @@ def refuse(source, allowed):
 
     Examples
     --------
-    >>> refuse("import os", ["numpy"]).words.partition(";")[0]
+    >>> refuse("import os; os.getcwd()", ["numpy"]).words.partition(";")[0]
     'imports os'
     """
     facts = facts_of(source)

@@ -369,7 +369,7 @@ def test_cells_that_are_not_python_are_skipped_and_named(tmp_path):
 
 def test_a_line_of_a_notebook_is_named_by_its_cell(tmp_path):
     found = read(
-        tmp_path, notebook(("markdown", "# Title\ntext"), "x = 1", HEAD + "\nimport os"), "hw.ipynb"
+        tmp_path, notebook(("markdown", "# Title\ntext"), "x = 1", HEAD + "\nimport os as s; s.sep"), "hw.ipynb"
     )
     refusal = submissions.refuse(found.source, ["numpy"])
     assert (
@@ -496,6 +496,9 @@ def test_syntax_of_another_version_is_named(line, told):
         "import sys, logging, random",
         "from os import path",
         "import os.path",
+        "import os, argparse",
+        "import os as np\nnumpy = 1",
+        "import argparse\nif __name__ == '__main__':\n    argparse.ArgumentParser()",
         "import matplotlib.pyplot as plt",
         "def show():\n    import matplotlib.pyplot as plt\n    plt.plot([1])",
         "import unittest\nif __name__ == '__main__':\n    unittest.main()",
@@ -508,21 +511,25 @@ def test_harmless_imports_are_accepted(line):
 @pytest.mark.parametrize(
     "line",
     [
-        "import os",
+        "import os\ny = os",
+        "import os as np\ny = np.sep",
+        "from os import *",
+        "import argparse\ndef f():\n    return argparse",
         "from os import path\ny = path.exists('x')",
         "import os.path\ny = os.path.exists('x')",
         "from . import x",
         "import helper",
         "import ibpcl",
-        "try:\n    import os\nexcept ImportError:\n    pass",
+        "try:\n    import os\nexcept ImportError:\n    os = None\nos.sep",
+        "import torch",
         "try:\n    import torch\nexcept KeyError:\n    pass",
-        "if __name__ == 'handin':\n    import os",
-        "__name__ = '__main__'\nif __name__ == '__main__':\n    import os",
-        "if __name__ == '__main__':\n    pass\nelse:\n    import os",
-        "def f():\n    import subprocess",
+        "if __name__ == 'handin':\n    import os\n    os.sep",
+        "__name__ = '__main__'\nif __name__ == '__main__':\n    import os\n    os.sep",
+        "if __name__ == '__main__':\n    pass\nelse:\n    import os\n    os.sep",
+        "def f():\n    import subprocess\n    subprocess.run('ls')",
         "exec('x')",
         "__import__('os')",
-        "if __name__ != '__main__':\n    import os",
+        "if __name__ != '__main__':\n    import os\n    os.sep",
     ],
 )
 def test_other_imports_are_refused_with_their_line(line):

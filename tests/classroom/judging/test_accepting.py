@@ -242,7 +242,7 @@ def test_a_function_under_another_name_is_a_hint():
     ("spoil", "told"),
     [
         ("\ndef f(x)\n    return x\n", "is not Python"),
-        ("\nimport os\n", "imports os"),
+        ("\nimport os, os.path as at; at.exists('x')\n", "imports os"),
         ("\ntype X = int\n", "X"),
     ],
 )

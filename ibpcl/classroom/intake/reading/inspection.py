@@ -215,14 +215,18 @@ def _imported(node):
     if isinstance(node, ast.Import):
         return [alias.name for alias in node.names]
     if isinstance(node, ast.ImportFrom):
-        if node.module == "os" and all(alias.name == "path" for alias in node.names):
-            return ["os.path"]
         return ["" if node.level else node.module or ""]
     return []
 
 
+def _bound(node):
+    """Return the names that an import defines; "*" stands for all names of a module."""
+    return {alias.asname or alias.name.split(".")[0] for alias in node.names}
+
+
 class _Guards:
-    """The imports of a module that never run in the sandbox, or whose failure is caught.
+    """The imports of a module that never run in the sandbox, that nothing uses, or whose failure is
+    caught.
 
     The sandbox has only the standard library, NumPy and SciPy.  So the import of another package in
     a ``try`` fails there, as it does on a machine without that package.
@@ -265,9 +269,9 @@ class _Guards:
         package = name.split(".")[0]
         if package in SCRATCH or id(node) in self.never:
             return True
-        if name == "os.path" and not {"os", "path"} & self.used:
-            return True
-        return id(node) in self.caught and package not in sys.stdlib_module_names
+        if package in sys.stdlib_module_names:
+            return not _bound(node) & {"*", *self.used}
+        return id(node) in self.caught
 
 
 def _is_main(test):
