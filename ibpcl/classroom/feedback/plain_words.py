@@ -36,6 +36,10 @@ MISTAKES = {
 POINT = re.compile(r"point \d+ \([\w ]+ shapes\): (.*)", re.DOTALL)
 EVERYWHERE = re.compile(r"wrong at (\d+) of \1 entries")
 ALONE = re.compile(r"wrong at 1 of 1 entries")
+# The folders of an absolute path; before a program they may have spaces in their names.
+START = r"(?<![\w./\\])(?:[A-Za-z]:)?"
+ABSOLUTE_PROGRAM = re.compile(START + r"[/\\][^:\n]*[/\\](?=[^/\\:\n]+\.(?:py|ipynb|zip)\b)")
+ABSOLUTE = re.compile(START + r"(?:[/\\][^\s/\\:'\"]+){2,}[/\\](?=[^\s/\\:'\"])")
 HALVE = (
     "set all inputs but one to zero: if the result is still wrong, the mistake concerns that input"
 )
@@ -112,12 +116,11 @@ def plain_reason(reason):
     --------
     >>> plain_reason("class: /home/t/hand ins/ada.py: byte 3 is not UTF-8")
     'ada.py: byte 3 is not UTF-8'
+    >>> plain_reason("class: ada/old/hw.zip: it is empty")
+    'ada/old/hw.zip: it is empty'
     """
     reason = re.sub(r"^class: ", "", reason)
-    reason = re.sub(
-        r"(?:[A-Za-z]:)?[/\\][^:\n]*[/\\]([^/\\:\n]+\.(?:py|ipynb|zip)\b)", r"\1", reason
-    )
-    return re.sub(r"(?:[A-Za-z]:)?(?:[/\\][^\s/\\:'\"]+){2,}[/\\]([^\s/\\:'\"]+)", r"\1", reason)
+    return ABSOLUTE.sub("", ABSOLUTE_PROGRAM.sub("", reason))
 
 
 def reason_group(result):
