@@ -180,9 +180,7 @@ def judge_referee(task, verdict, case):
         "proof": _proof(task, mistake, case, planted),
     }
     if not any(kind == "ok" for name, (kind, _) in findings.items() if name not in GUESSED):
-        findings |= {
-            name: ("not_counted", BESIDE) for name in GUESSED if findings[name][0] == "ok"
-        }
+        findings |= {name: ("not_counted", BESIDE) for name in GUESSED if findings[name][0] == "ok"}
     for name, (kind, words) in findings.items():
         verdict.parts.append(
             Part(

@@ -369,7 +369,9 @@ def test_cells_that_are_not_python_are_skipped_and_named(tmp_path):
 
 def test_a_line_of_a_notebook_is_named_by_its_cell(tmp_path):
     found = read(
-        tmp_path, notebook(("markdown", "# Title\ntext"), "x = 1", HEAD + "\nimport os as s; s.sep"), "hw.ipynb"
+        tmp_path,
+        notebook(("markdown", "# Title\ntext"), "x = 1", HEAD + "\nimport os as s; s.sep"),
+        "hw.ipynb",
     )
     refusal = submissions.refuse(found.source, ["numpy"])
     assert (
