@@ -20,7 +20,8 @@ HINTS = {
     "missing_term": "look for a constant term that is missing or counted too often",
     "transposed": "check the order of the axes: two of them are exchanged",
     "precision": (
-        "the formula is right, but digits cancel: look for differences of nearly equal numbers"
+        "the formula is right, but digits are lost: look for differences of nearly equal numbers, "
+        "and for arrays of type float32"
     ),
     "zero": "the result does not depend on the inputs yet",
     "wrong": "try one example that you can compute by hand",
@@ -177,11 +178,13 @@ def number_in_words(value):
 
     Examples
     --------
-    >>> number_in_words(2.0), number_in_words(1 / np.log(2)), number_in_words(0.7134)
-    ('2', '1.443, that is 1 / log 2', '0.7134')
+    >>> number_in_words(1.0001), number_in_words(1 / np.log(2)), number_in_words(0.7134)
+    ('1.0001', '1.443, that is 1 / log 2', '0.7134')
     """
     name = multiple(value)
     plain = f"{value:.4g}"
+    if plain in ("1", "-1", "0"):
+        plain = f"{value:.8g}"  # 1.0001, not 1
     return f"{plain}, that is {name}" if name and not name.lstrip("-").isdigit() else plain
 
 

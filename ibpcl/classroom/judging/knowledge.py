@@ -220,6 +220,13 @@ def left_over(values, columns):
     return values - columns @ np.linalg.lstsq(columns, values, rcond=1e-9)[0]
 
 
+def _best(values, columns):
+    """Return the column that explains most of some values, or no column if there are none."""
+    sizes = np.sum(columns * columns, axis=0)
+    explained = np.divide((values @ columns) ** 2, sizes, out=np.zeros(len(sizes)), where=sizes > 0)
+    return columns[:, [np.argmax(explained)]] if explained.size else columns
+
+
 def is_trivial(answer, points):
     """Return whether an answer is trivial.
 
@@ -251,7 +258,7 @@ def is_trivial(answer, points):
     return False
 
 
-def gain(answer, truth, points):
+def gain(answer, truth, points, beyond_one=False):
     """Return the share of the truth that an answer explains beyond the trivial answers.
 
     Parameters
@@ -260,6 +267,9 @@ def gain(answer, truth, points):
         Entries at all points.
     points : list of Columns
         Trivial answers, one entry per point.
+    beyond_one : bool
+        Whether the trivial answers that are compared one by one count, too: the one that explains
+        most of the truth.
 
     Returns
     -------
@@ -271,6 +281,10 @@ def gain(answer, truth, points):
         return 0.0
     rest = left_over(truth, combined)
     own = left_over(answer, combined)
+    if beyond_one:
+        best = _best(rest, left_over(stacked(points, "single", truth.size), combined))
+        rest = left_over(rest, best)
+        own = left_over(own, best)
     before = float(rest @ rest)
     size = float(own @ own)
     if size <= (TRIVIAL**2) * float(answer @ answer) or before <= (TRIVIAL**2) * float(

@@ -74,7 +74,8 @@ def partial_credit(task, case, seen):
         return PartialCredit(task.id, explanation, True)
     explanation = dependence(task, case, seen[0])
     known = explanation is not None and _knows_the_rest(task, case, seen[0], explanation)
-    return PartialCredit(task.id, explanation, known or gain(answer, truth, points) >= NEARLY)
+    nearly = gain(answer, truth, points, beyond_one=True) >= NEARLY
+    return PartialCredit(task.id, explanation, known or nearly)
 
 
 def _alike(seen):

@@ -108,12 +108,7 @@ def hand_in_of(assignment, variant, forward="zeros", gradient=None):
     functions = {node.name: node for node in tree.body if isinstance(node, ast.FunctionDef)}
     gradients = {task.function: task for task in assignment.tasks if task.kind == "vjp"}
     pairs = {task.function for task in assignment.tasks if task.kind == "forward"}
-    text = (
-        f"import numpy as np\nfrom itertools import combinations\n{HELPERS}\n".replace(
-            "from itertools import combinations\n", ""
-        )
-        + COMBINATIONS
-    )
+    text = f"import numpy as np\n{HELPERS}\n{COMBINATIONS}"
     for name, node in functions.items():
         arguments = [argument.arg for argument in node.args.args]
         if name in gradients:
@@ -127,7 +122,7 @@ def hand_in_of(assignment, variant, forward="zeros", gradient=None):
             )
             text += f"\n\ndef {name}(dout, inputs):\n    return {value}\n"
             continue
-        shape, several = _shape(node)
+        shape, count = shape_of(node, variant)
         value = FORWARDS[forward]
         text += (
             f"\n\ndef {name}({', '.join(arguments)}):\n    inputs = ({', '.join(arguments)},)\n"
@@ -135,7 +130,7 @@ def hand_in_of(assignment, variant, forward="zeros", gradient=None):
         )
         text += (
             "    out = (out, out)\n"
-            if several
+            if count == 2
             else "    out = out[()] if np.ndim(out) == 0 else out\n"
         )
         text += "    return out, inputs\n" if name in pairs else "    return out\n"
@@ -155,21 +150,68 @@ def combinations(items, count):
 '''
 
 
-def _shape(node):
-    """Return the output's shape as an expression of the arguments' shapes, and whether there are
-    two results.
+# sizes that no argument's shape names: those of a convolution, which the statement gives
+STEPS = "(np.shape(x)[{axis}] + 2 * padding - {length}) // stride + 1"
+SIZES = {
+    "conv2d": ("np.shape(w)[0]", "np.shape(w)[1]"),
+    "masked_conv2d": ("np.shape(v)[0]", "np.shape(v)[1]"),
+    "slope_in_kernel": ("rows", "columns"),
+}
+MATRIX = {
+    "M": "((height + 2 * padding - np.shape(w)[0]) // stride + 1)"
+    " * ((width + 2 * padding - np.shape(w)[1]) // stride + 1) * np.shape(w)[3]",
+    "P": "height * width * np.shape(w)[2]",
+}
+
+
+def _sizes(name, variant):
+    """Return expressions for the sizes of a result that its arguments' shapes do not name."""
+    if name == "convolution_matrix":
+        sizes = dict(MATRIX)
+        if variant == "holes":
+            sizes["M"] = sizes["M"].replace("np.shape(w)[0])", "2 * np.shape(w)[0] + 1)")
+            sizes["M"] = sizes["M"].replace("np.shape(w)[1])", "2 * np.shape(w)[1] + 1)")
+        return sizes
+    if name == "pool2d":
+        return {"H'": "np.shape(x)[1] // window", "W'": "np.shape(x)[2] // window"}
+    if name not in SIZES:
+        return {}
+    rows, columns = SIZES[name]
+    spans = [f"(2 * {each} - 1)" if variant == "holes" else each for each in (rows, columns)]
+    return {
+        "H'": STEPS.format(axis=1, length=spans[0]),
+        "W'": STEPS.format(axis=2, length=spans[1]),
+        "I": rows,
+        "J": columns,
+    }
+
+
+def shape_of(node, variant="base"):
+    """Return the output's shape as an expression of the arguments, and the number of results.
+
+    Parameters
+    ----------
+    node : ast.FunctionDef
+        A function of a stub.
+    variant : str
+        Name of the variant, on which the sizes of a convolution depend.
     """
-    text = ast.get_docstring(node)
-    head, _, tail = text.partition("Returns\n---")
-    result = tail.split("\n", 2)[1:][-1] if "\n" in tail else ""
-    found = re.search(r"shape (\([^)]*\))", result.split("\n")[0])
+    head, _, tail = ast.get_docstring(node).partition("Returns\n-------\n")
+    lines = [line for line in tail.split("\n") if " : " in line and not line.startswith(" ")]
+    results = [line for line in lines if not line.startswith("cache : ")]
     places = {}
     for names, shape in re.findall(r"^([\w, ]+) : .*?shape (\([^)]*\))", head, re.MULTILINE):
         for name in names.split(","):
-            for axis, size in enumerate(filter(None, map(str.strip, shape.strip("()").split(",")))):
+            for axis, size in enumerate(_axes(shape)):
                 places.setdefault(size, f"np.shape({name.strip()})[{axis}]")
-    sizes = list(filter(None, map(str.strip, found[1].strip("()").split(",")))) if found else []
-    shape = "".join(f"{places.get(size, size if size.isdecimal() else '1')}, " for size in sizes)
-    first = result.split("\n")[0]
-    several = "tuple of two" in first or "," in first.split(" : ")[0]
-    return f"({shape})", several
+    places |= _sizes(node.name, variant)
+    found = re.search(r"shape (\([^)]*\))", results[0])
+    axes = _axes(found[1]) if found else []
+    shape = "".join(f"{size if size.isdecimal() else places[size]}, " for size in axes)
+    names = results[0].split(" : ")[0].split(",")
+    count = 2 if "tuple of two" in results[0] else max(len(names), len(results))
+    return f"({shape})", count
+
+
+def _axes(shape):
+    return [each.strip() for each in shape.strip("()").split(",") if each.strip()]

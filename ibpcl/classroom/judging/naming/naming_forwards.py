@@ -1,9 +1,10 @@
 """Names for the mistake in a forward, from its values alone.
 
-The following explanations are tried one after another: the answer to another variant of the
-assignment, a change of the whole result, a change of an input, an error that is a ratio of sizes,
-the reference with one slip, and an error that depends on some inputs only.  All but the last are
-exact: they must reproduce the same numbers at every point that was judged.
+The following explanations are tried one after another: too few digits, the answer to another
+variant of the assignment, a change of the whole result, a change of an input, an error that is a
+ratio of sizes, the reference with one slip, and an error that depends on some inputs only.  All but
+the first and the last are exact: they must reproduce the same numbers at every point that was
+judged.
 """
 
 from itertools import combinations
@@ -11,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ibpcl.classroom.judging.comparing import over_points, worst_error
+from ibpcl.classroom.judging.comparing import number_in_words, over_points, worst_error
 from ibpcl.classroom.judging.naming.changes import (
     IGNORED,
     OF_INPUTS,
@@ -23,6 +24,7 @@ from ibpcl.classroom.judging.naming.changes import (
 from ibpcl.classroom.judging.naming.mutants import called, mutants_of, quietly
 
 EXACT = 1e-7  # relative error at which two functions count as the same
+SINGLE = 1e-6  # relative error from computing in single precision
 # mutants of a function that calls other tasks' functions many times
 MOST_OF_A_LOOP = 60
 MOST_INPUTS = 12  # inputs whose pairs are changed together
@@ -93,6 +95,7 @@ def explain(task, case, seen):
         return None
     reference = case.function(task)
     searches = (
+        _of_digits,
         _of_whole,
         _of_other_variants,
         _of_results,
@@ -178,6 +181,13 @@ def _comparable(seen):
     )
 
 
+def _of_digits(task, case, seen, reference):
+    """Yield too few digits: then no other explanation can be told from the rounding."""
+    if all(_same(each.out, each.expected, SINGLE) for each in seen):
+        words = "right to seven digits only, as if it were computed in single precision (float32)"
+        yield Explanation("precision", words, reference)
+
+
 def _of_whole(task, case, seen, reference):
     """Yield the kind of mistake that scalar results at all points share."""
     wrong = [
@@ -257,10 +267,10 @@ def _by_a_number(seen, place):
     if np.isclose(factor, -1):
         changes.append(("sign", Change("minus the right result", lambda x: -x)))
     elif np.isfinite(factor) and factor:
-        words = f"off by the constant factor {factor:.4g}"
+        words = f"off by the constant factor {number_in_words(factor)}"
         changes.append(("constant_factor", Change(words, lambda x: factor * x)))
     if np.isfinite(shift) and shift:
-        words = f"off by the constant {shift:.4g}"
+        words = f"off by the constant {number_in_words(shift)}"
         changes.append(("missing_term", Change(words, lambda x: x + shift)))
     return changes
 
@@ -361,4 +371,4 @@ def _of_slips(task, case, seen, reference):
             yield Explanation(mutant.kind, mutant.words, function)
 
 
-SEARCHES_OF_LOOPS = (_of_whole, _of_other_variants, _of_results, _of_slips)
+SEARCHES_OF_LOOPS = (_of_digits, _of_whole, _of_other_variants, _of_results, _of_slips)

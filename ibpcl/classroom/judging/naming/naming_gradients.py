@@ -19,6 +19,7 @@ from ibpcl.classroom.judging.marking import UNNAMED
 from ibpcl.classroom.judging.naming.mutants import called, mutants_of, quietly
 from ibpcl.classroom.judging.own_parts import gradients_with_own_parts
 from ibpcl.classroom.judging.running.client import SubmissionError
+from ibpcl.verify.explain.known_arrays import FUNCTIONS
 
 ROWS = 60  # entries of each gradient that are compared
 MOST_POINTS = 30
@@ -26,6 +27,8 @@ LEAST_POINTS = 3
 EXPLAINED = 0.5  # gain from which on a named mistake earns its full share
 SAME = 1e-7
 IDLE = 0.9  # a gradient that keeps this share for a zero cotangent does not depend on it
+# functions of an input that may be a missing factor
+FACTORS = (lambda x: x, *FUNCTIONS.values())
 # rows of the marking scheme
 NAMED = "named_mistake_in_a_gradient"
 NOTHING = "no_substance"
@@ -86,15 +89,18 @@ def weigh(task, parts, case):
     points = _pulled(task, case, max(1, MOST_POINTS))
     if not points:
         for part in left.values():
-            case.marking.earn(part, "no_substance")
+            case.marking.earn(part, NOTHING)
         return
     _with_own_parts(task, left, case, points)
     left = {name: part for name, part in left.items() if part.kind != "ok"}
     mended = _slips(task, left, case, points)
+    _factors(task, left, points)
     for name, part in left.items():
         evidence = _evidence(task, parts, name, part, case, points, name in mended)
         if evidence == NAMED:
             case.marking.raise_to(part, evidence)
+        elif evidence == NOTHING:
+            case.marking.earn(part, evidence)
         else:
             case.marking.limit(part, evidence)
 
@@ -232,6 +238,51 @@ def _slips(task, left, case, points):
                 left[name].words = mutant.words
                 left[name].hint = HINTS.get(mutant.kind, "")
     return slipped
+
+
+def _factors(task, left, points):
+    """Name gradients without a name in which a function of one input is missing, or is too much."""
+    for name, part in left.items():
+        own = _own(points, task.wrt.index(name))
+        if part.kind not in UNNAMED or own is None:
+            continue
+        truth = _truth(points, task.wrt.index(name))
+        for other in points[0].inputs:
+            values = _spread(points, task.wrt.index(name), other)
+            if values is None:
+                continue
+            with np.errstate(all="ignore"):
+                factors = [np.asarray(each(values), dtype=float) for each in FACTORS]
+            if any(_is_factor(own, truth, factor) for factor in factors):
+                part.kind = "elementwise_factor"
+                part.words = f"off by a factor that depends on {other} alone"
+                part.hint = HINTS.get(part.kind, "")
+                break
+
+
+def _spread(points, place, name):
+    """Return an input at the entries of a gradient, at all points as a vector; None if it does not
+    broadcast to the gradient.
+    """
+    values = []
+    for each in points:
+        value = np.asarray(each.inputs[name])
+        try:
+            values.append(np.broadcast_to(value, np.shape(each.truth[place])).ravel())
+        except ValueError:
+            return None
+    return np.concatenate(values) if values[0].dtype.kind == "f" else None
+
+
+def _is_factor(own, truth, factor):
+    """Return whether a gradient differs from the right one by a factor and a constant."""
+    if not np.all(np.isfinite(factor)) or np.ptp(factor) == 0:
+        return False
+    return any(
+        np.linalg.norm(a - b * (a @ b) / (b @ b)) <= SAME * np.linalg.norm(a)
+        for a, b in ((truth, own * factor), (own, truth * factor))
+        if b @ b
+    )
 
 
 def _copied(cache):
