@@ -2,8 +2,8 @@
 
 By its values, a gradient from complex steps, differences, dual numbers or automatic differentiation
 is a right one.  Its text shows it: the gradient uses the forward itself, a function that calls a
-function that it is given, complex numbers, or a class with its own arithmetic.  What hides from the
-text shows while the gradient runs (``Program.calls`` in
+function that it is given, complex numbers, products of dual numbers, or a class with its own
+arithmetic.  What hides from the text shows while the gradient runs (``Program.calls`` in
 :mod:`ibpcl.classroom.judging.running.inside`).
 """
 
@@ -144,6 +144,8 @@ def _underived(tree, bound, gradient, forward):
                 )
             elif _is_complex(each):
                 yield each.lineno, f"{gradient} computes with complex numbers"
+            elif name != gradient and _is_dual_product(each):
+                yield each.lineno, f"{gradient} computes with dual numbers"
 
 
 def _is_complex(node):
@@ -152,6 +154,29 @@ def _is_complex(node):
         return isinstance(node.value, complex) or text.startswith("complex")
     name = node.attr if isinstance(node, ast.Attribute) else getattr(node, "id", "")
     return name in COMPLEX
+
+
+def _is_dual_product(node):
+    """Return whether a pair is a product and its derivative, ``a * b`` and ``a * db + da * b``,
+    whatever the names and the order.
+    """
+    if not isinstance(node, (ast.Tuple, ast.List)) or len(node.elts) != 2:
+        return False
+    for value, slope in (node.elts, node.elts[::-1]):
+        if isinstance(slope, ast.BinOp) and isinstance(slope.op, ast.Add) and _factors(value):
+            first, second = _factors(value)
+            terms = [_factors(each) or () for each in (slope.left, slope.right)]
+            if any(first in a and second in b for a, b in (terms, terms[::-1])):
+                return True
+    return False
+
+
+def _factors(node):
+    """Return the texts of the factors of a product of two different ones, else None."""
+    if not (isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mult)):
+        return None
+    factors = ast.unparse(node.left), ast.unparse(node.right)
+    return factors if factors[0] != factors[1] else None
 
 
 def _arithmetic(tree):
@@ -188,12 +213,28 @@ def _integrates(node, bound):
     while waiting:
         for each in ast.walk(waiting.pop()):
             name = each.attr if isinstance(each, ast.Attribute) else getattr(each, "id", "")
-            if name in INTEGRALS or isinstance(each, LOOPS):
+            if name in INTEGRALS or _is_sum(each):
                 return True
             if isinstance(each, ast.Name) and name not in met:
                 met.add(name)
                 waiting += sources.get(name) or ([bound[name]] if name in bound else [])
     return False
+
+
+def _is_sum(node):
+    """Return whether a loop uses what it runs over, so that it may be a sum over nodes."""
+    if not isinstance(node, LOOPS) or isinstance(node, ast.While):
+        return isinstance(node, ast.While)
+    over = [node] if isinstance(node, ast.For) else node.generators
+    targets = {
+        name.id for each in over for name in ast.walk(each.target) if isinstance(name, ast.Name)
+    }
+    inside = node.body if isinstance(node, ast.For) else [node.elt]
+    return any(
+        isinstance(name, ast.Name) and name.id in targets
+        for each in inside
+        for name in ast.walk(each)
+    )
 
 
 def _sources(function):

@@ -44,6 +44,11 @@ CHEATS = {
         "    def __mul__(self, o): return D(self.v * o.v, self.v * o.d + self.d * o.v)\n",
         "class D",
     ),
+    "dual numbers in pairs": (
+        "def _times(x, y):\n    return x[0] * y[0], x[1] * y[0] + x[0] * y[1]\n"
+        "def kl_vjp(d, cache):\n    return [_times((x, 1.0), (x + 1, 1.0))[1] for x in cache]",
+        "dual numbers",
+    ),
     "automatic differentiation": (
         "class Var:\n    def __array_ufunc__(self, *a, **k): ...\n    __mul__ = __rmul__ = None\n",
         "class Var",
@@ -59,6 +64,14 @@ def test_a_gradient_that_nobody_derived_is_flagged_with_its_line(name):
     assert any(line >= before and word in words for line, words in found), found
 
 
+def test_the_gradients_of_a_product_are_not_dual_numbers():
+    text = (
+        "def _back(d, a, b):\n    return d * b, d * a + b * b\n"
+        "def kl_vjp(d, cache):\n    a, b, e = cache\n    return d * a, a * e + d * b"
+    )
+    assert underived.flags(f"{SOURCE}\n{text}", first()) == []
+
+
 def test_a_gradient_that_the_forward_returns_as_a_closure_is_not_flagged():
     text = (
         "def kl(mu, scale, m0, s0):\n    def pull(d):\n        return d * mu, d * scale, d, d\n"
@@ -70,6 +83,12 @@ def test_a_gradient_that_the_forward_returns_as_a_closure_is_not_flagged():
 PROOFS = {
     "closed form": ("return 0.5 * np.sum((mu - prior_mu) ** 2 + scale)", True),
     "idle nodes": ("x = np.linspace(0, 1)\n    return np.sum((mu - prior_mu) ** 2)", True),
+    "idle loop": (
+        "t = 0\n    for k in range(99):\n        t += (mu - prior_mu) ** 2\n    return t / 99",
+        True,
+    ),
+    "idle comprehension": ("return sum(mu * scale for k in range(99)) / 99", True),
+    "nodes in a comprehension": ("return sum(mu * k for k in range(99))", False),
     "another function": ("return _closed(mu, scale)", True),
     "blank": ("raise NotImplementedError", False),
     "quad": ("return quad(lambda x: x * mu, 0, 1)[0]", False),
