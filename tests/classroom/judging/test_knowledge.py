@@ -1,5 +1,6 @@
 """Points are for knowledge: guesses earn nothing, and one misconception costs its own task."""
 
+import ast
 from itertools import product
 from types import SimpleNamespace
 
@@ -11,6 +12,7 @@ from classroom_common import KEY, judged, needs_box
 
 from ibpcl.classroom.assignments.assignment import find, names
 from ibpcl.classroom.authoring.selftest import submission_of
+from ibpcl.classroom.authoring.stubs import stub
 from ibpcl.classroom.judging.judge import Case
 from ibpcl.classroom.judging.naming.naming_gradients import trivial_truths
 from ibpcl.classroom.judging.running import parallel
@@ -25,6 +27,8 @@ SAMPLE = [
     ("first plus product", "cotangent times first"),
     ("exp of sum", "cotangent, hardly changed"),
 ]
+# a logarithm is much like the log-odds that are asked for, and so are other trivial answers
+NEAR = ("02_sticks", "base", "log", None)
 GUESSES = [
     *product(guessing.FORWARDS, [None]),
     *product(["smooth", "zeros", "mean"], guessing.GRADIENTS),
@@ -47,6 +51,27 @@ def refuse_points(jobs):
     ] == []
 
 
+@pytest.mark.parametrize(("name", "variant"), VARIANTS)
+def test_guesses_have_the_shapes_that_are_asked_for(name, variant):
+    """Without the right shapes, no guess could earn anything."""
+    assignment = find(name)
+    stubbed = {
+        node.name: node
+        for node in ast.parse(stub(assignment, variant)).body
+        if isinstance(node, ast.FunctionDef)
+    }
+    for task in assignment.tasks:
+        if task.kind not in ("forward", "proof", "step") or task.function not in stubbed:
+            continue
+        shape, count = guessing.shape_of(stubbed[task.function], variant)
+        inputs = assignment.maker(task.inputs)(np.random.default_rng(0), "odd")
+        out = getattr(assignment.reference(variant), task.function)(*inputs.values())
+        out = out if task.is_plain else out[0]
+        first = out[0] if isinstance(out, tuple) else out
+        assert (count == 2) is isinstance(out, tuple), task.function
+        assert eval(shape, {"np": np}, dict(inputs)) == np.shape(first), task.function
+
+
 @needs_box
 def test_a_guess_earns_nothing():
     variants = {name: list(find(name).variants) for name in names()}
@@ -55,6 +80,7 @@ def test_a_guess_earns_nothing():
             (name, variants[name][at % len(variants[name])], *SAMPLE[at % len(SAMPLE)])
             for at, name in list(enumerate(variants))[::4]
         ]
+        + [NEAR]
     )
 
 
