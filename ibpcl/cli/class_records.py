@@ -12,9 +12,6 @@ FORMATS = (
     "blackboard",
     "brightspace",
     "gradescope",
-    "classroom50",
-    "autolab",
-    "prairielearn",
 )
 FOLDER = ("DIR", "folder of results from `ibpcl class grade --out`")
 

@@ -116,10 +116,7 @@ def test_exports_have_their_formats(course, system):
         table = json.loads(path.read_text(), parse_constant=float)
         assert not errors(table, SCHEMAS[system]), path
         ungraded = "dee" in str(path.relative_to(folder))
-        if system == "autolab":
-            assert bool(table["scores"]) != ungraded
-        else:
-            assert ("score" in table) != ungraded
+        assert ("score" in table) != ungraded
 
 
 @needs_box
@@ -150,15 +147,6 @@ def test_tables_have_their_columns(course, system, columns, tmp_path):
         ("gradescope", {"visibility": "always"}, "$.visibility: 'always' is none of"),
         ("gradescope", {"tests": [{"score": 2}]}, "$.tests[0]: max_score is missing"),
         ("gradescope", {"tests": []}, "$.tests: is empty"),
-        (
-            "classroom50",
-            {"schema": "classroom50/result/v2"},
-            "$.schema: 'classroom50/result/v2' is none of",
-        ),
-        ("classroom50", {"score": 101.0}, "$.score: 101.0 is more than max-score"),
-        ("autolab", {"scores": {"1a": -1}}, "$.scores.1a: -1 is outside 0..inf"),
-        ("prairielearn", {"score": 1.5}, "$.score: 1.5 is outside 0..1"),
-        ("prairielearn", {"points": 3}, "$: points is unknown"),
     ],
 )
 def test_the_schemas_refuse_what_the_systems_would(system, spoil, told):

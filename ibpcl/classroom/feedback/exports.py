@@ -9,9 +9,6 @@ canvas        Canvas's gradebook, filled in
 blackboard    the table of Blackboard's Grade Center, filled in
 brightspace   Brightspace's export of grades, filled in; without it, a new table
 gradescope    ``STUDENT/results.json``
-classroom50   ``STUDENT/result.json``, schema ``classroom50/result/v1``
-autolab       ``STUDENT.json``: the line that an autograder prints last
-prairielearn  ``STUDENT/results.json``, scores from 0 to 1
 ============  ====================================================================================
 
 All students have the same maximum, that of the assignment.  A hand-in that is not graded has an
@@ -22,7 +19,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from ibpcl.classroom.feedback import worksheets
-from ibpcl.classroom.feedback.plain_text import STATES, lines, shown_hints, shown_words
+from ibpcl.classroom.feedback.plain_text import lines, shown_hints, shown_words
 from ibpcl.classroom.feedback.tables import cell, points_text, write_csv
 from ibpcl.classroom.intake.students import Roster, folder_name
 from ibpcl.errors import UserError
@@ -33,7 +30,7 @@ NEEDS_TABLE = {
     "blackboard": "the table of the Grade Center (Work Offline, Download)",
 }
 TABLES = ("csv", "moodle", "canvas", "blackboard", "brightspace")
-FORMATS = (*TABLES, "gradescope", "classroom50", "autolab", "prairielearn")
+FORMATS = (*TABLES, "gradescope")
 
 
 class Written(NamedTuple):
@@ -93,19 +90,11 @@ def write(results, assignment, system, out, roster=None, level="kind", worksheet
     if system in TABLES:
         out = out if out.suffix else out.with_suffix(".csv")
         return _table(results, assignment, system, out, roster, worksheet, column)
-    make, name = {
-        "gradescope": (gradescope, "results.json"),
-        "classroom50": (classroom50, "result.json"),
-        "autolab": (autolab, ""),
-        "prairielearn": (prairielearn, "results.json"),
-    }[system]
     for result in results:
-        folder = folder_name(result.student)
-        path = out / folder / name if name else out / f"{folder}.json"
+        path = out / folder_name(result.student) / "results.json"
         path.parent.mkdir(parents=True, exist_ok=True)
-        options = {"with_text": True} if system == "gradescope" else {}
-        table = make(result, assignment, level, **options)
-        write_text(path, json_text(table, indent=1 if name else None) + "\n")
+        table = gradescope(result, assignment, level, with_text=True)
+        write_text(path, json_text(table, indent=1) + "\n")
     return Written(out, [])
 
 
@@ -348,118 +337,6 @@ def gradescope(result, assignment, level="kind", with_text=False):
             "pending": result.pending,
             "flags": list(result.flags),
         },
-    }
-
-
-def classroom50(result, assignment, level="kind", **about):
-    """Return the content of Classroom 50's ``result.json``.
-
-    Parameters
-    ----------
-    result : Result
-        The result of one hand-in.
-    assignment : Assignment
-        The assignment.
-    level : str
-        Unused; every writer of one file per student takes it.
-    **about : str
-        Entries that only Classroom 50's runner knows: ``classroom``, ``submission``, ``commit``,
-        ``release``, ``review`` and ``datetime``.
-
-    Returns
-    -------
-    dict
-        Plain values.
-    """
-    keys = ("classroom", "submission", "commit", "release", "review", "datetime")
-    known = {key: about.get(key, "") for key in keys}
-    tests = [
-        {
-            "test-name": f"{verdict.task} {verdict.title}",
-            "passed": verdict.state == "right",
-            "score": verdict.points,
-            "max-score": verdict.most,
-        }
-        for verdict in result.verdicts
-    ]
-    table = {
-        "schema": "classroom50/result/v1",
-        "classroom": known.pop("classroom"),
-        "assignment": assignment.name,
-        **known,
-        "max-score": assignment.points,
-        "tests": tests,
-    }
-    return table if result.score is None else {**table, "score": result.score}
-
-
-def autolab(result, assignment, level="kind"):
-    """Return the last line of output of an Autolab grader.
-
-    A problem that a person has not graded yet is left out, so that it stays ungraded there.
-
-    Parameters
-    ----------
-    result : Result
-        The result of one hand-in.
-    assignment : Assignment
-        The assignment.
-    level : str
-        Unused; every writer of one file per student takes it.
-
-    Returns
-    -------
-    dict
-        Plain values.
-    """
-    if result.status != "graded":
-        return {"scores": {}, "scoreboard": []}
-    return {
-        "scores": {
-            f"{verdict.task} {verdict.title}": verdict.points
-            for verdict in result.verdicts
-            if not verdict.pending
-        },
-        "scoreboard": [result.score],
-    }
-
-
-def prairielearn(result, assignment, level="kind"):
-    """Return the content of PrairieLearn's ``results.json``.
-
-    Parameters
-    ----------
-    result : Result
-        The result of one hand-in; one that is not graded becomes "not gradable".
-    assignment : Assignment
-        The assignment.
-    level : {"none", "kind", "line", "full"}
-        Level of hints.
-
-    Returns
-    -------
-    dict
-        Plain values, with scores from 0 to 1.
-    """
-    sentences = lines(result, level)
-    if result.status != "graded":
-        return {"gradable": False, "message": sentences[0], "format_errors": [sentences[0]]}
-    tests = [
-        {
-            "name": f"{verdict.task} {verdict.title}",
-            "points": verdict.points,
-            "max_points": verdict.most,
-            "message": STATES[verdict.state],
-            "output": _output(verdict, level),
-        }
-        for verdict in result.verdicts
-    ]
-    return {
-        "gradable": True,
-        "score": min(1.0, result.score / assignment.points),
-        "message": sentences[-1],
-        "output": "\n".join(sentences),
-        "tests": tests,
     }
 
 

@@ -11,7 +11,7 @@ MISTAKES = {
     "mean": "a mean in place of a sum",
     "transposed": "two axes exchanged",
     "not_summed": "a sum is missing",
-    "summed": "summed too much",
+    "summed": "summed or averaged over too many axes",
     "missing_term": "a term is missing or too many",
     "elementwise_factor": "a factor is missing or wrong",
     "swapped": "gradients in the wrong order",
