@@ -182,8 +182,10 @@ class Roster:
         ]
         self._groups = defaultdict(list)
         for student in self.students:
-            if student.group:
-                self._groups[folded(student.group)].append(student)
+            # Moodle's list of participants writes all groups of a student into one cell.
+            for name in {student.group, *re.split(r"[,;]", student.group)}:
+                if name.strip():
+                    self._groups[folded(name)].append(student)
         self._numbers = _unique(
             (number, student)
             for student in self.students

@@ -40,6 +40,16 @@ def test_lists_of_students_are_read_in_every_encoding(name, tmp_path):
     assert [student.id for student in roster.students] == ["ada", "müller"] and not notes
 
 
+@pytest.mark.parametrize("heading", ["Group", "Groups", "Gruppen", "Groupes", "Grupos", "小组"])
+def test_groups_of_a_list_of_participants_are_read(heading, tmp_path):
+    path = tmp_path / "participants.csv"
+    path.write_text(f'ID number,{heading}\nada,"Team 1, Room A"\n', encoding="utf-8")
+    roster, _ = read_students(path)
+    assert roster.students[0].group == "Team 1, Room A"
+    assert [each.id for each in roster.find("Team 1").students] == ["ada"]
+    assert not roster.find("Team 11").students
+
+
 def test_a_student_who_stands_twice_is_a_note(tmp_path):
     path = tmp_path / "students.txt"
     path.write_text("ada\nben\nADA\n")

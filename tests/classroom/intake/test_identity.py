@@ -172,6 +172,16 @@ GROUPS = {
         "Team 1_9_assignsubmission_file_hw.py",
         Roster([Student("ada", group="Team 1"), Student("bea", group="Team 1"), Student("cy")]),
     ),
+    "list with several groups": (
+        "Team 1_9_assignsubmission_file_hw.py",
+        Roster(
+            [
+                Student("ada", group="Team 1, Room A"),
+                Student("bea", group="Room A; Team 1"),
+                Student("cy", group="Room A, Team 10"),
+            ]
+        ),
+    ),
 }
 
 
