@@ -133,6 +133,66 @@ def worst_error(out, expected):
         )
 
 
+def beside(out, expected):
+    """Return each result beside the right one.
+
+    Parameters
+    ----------
+    out : object
+        The output; from a hand-in, so possibly of any type.
+    expected : ndarray, number or tuple of these
+        The right output.
+
+    Returns
+    -------
+    list of (object, ndarray or number), or None
+        None if the number of results is not the right one.
+
+    Examples
+    --------
+    >>> beside(1.0, 2.0), beside([1.0, 2.0], (3.0, 4.0)), beside(1.0, (3.0, 4.0))
+    ([(1.0, 2.0)], [(1.0, 3.0), (2.0, 4.0)], None)
+    """
+    if not isinstance(expected, tuple):
+        return [(out, expected)]
+    if not isinstance(out, (tuple, list)) or len(out) != len(expected):
+        return None
+    return list(zip(out, expected, strict=True))
+
+
+def is_same(own, other, rtol):
+    """Return whether two results are finite, of one structure and shape, and equal within a
+    relative error.
+
+    Parameters
+    ----------
+    own, other : object
+        Numbers, arrays, or tuples of these; from a hand-in, so possibly of any type.
+    rtol : float
+        Largest relative error allowed, as in :func:`worst_error`.
+
+    Returns
+    -------
+    bool
+
+    Examples
+    --------
+    >>> is_same(1.0, 1.0 + 1e-9, 1e-7), is_same((1.0, 2.0), [1.0, 2.0], 0.0), is_same(1.0, None, 1)
+    (True, True, False)
+    """
+    if isinstance(own, (tuple, list)) or isinstance(other, (tuple, list)):
+        several = all(isinstance(each, (tuple, list)) for each in (own, other))
+        return (
+            several
+            and len(own) == len(other)
+            and all(is_same(a, b, rtol) for a, b in zip(own, other, strict=True))
+        )
+    if not is_real(own) or not is_real(other) or np.shape(own) != np.shape(other):
+        return False
+    finite = np.all(np.isfinite(own)) and np.all(np.isfinite(other))
+    return bool(finite) and worst_error(own, other) <= rtol
+
+
 def _equal(out, expected, rtol):
     return worst_error(out, expected) <= rtol
 

@@ -43,7 +43,7 @@ def judge_forward(task, verdict, case):
     for at, size in enumerate(SIZES):
         inputs = case.inputs(task, size, at)
         expected = case.expected(task, inputs)
-        seen.append(Seen(size, inputs, _returned(task, case, inputs), expected))
+        seen.append(Seen(size, inputs, case.returned(task, inputs), expected))
         comparisons.append(compare(seen[-1].out, expected, task.rtol))
     right = all(kind == "ok" for kind, _ in comparisons)
     own_parts = [] if right else right_with_own_parts(task, case, seen)
@@ -111,20 +111,13 @@ def judge_step(task, verdict, case):
     for at, size in enumerate(SIZES):
         inputs = case.inputs(task, size, at)
         expected = case.expected(task, inputs)
-        kind, words = compare(_returned(task, case, inputs), expected, task.rtol)
+        kind, words = compare(case.returned(task, inputs), expected, task.rtol)
         verdict.parts.append(Part(_point(at, size), kind, words, HINTS.get(kind, "")))
     right = all(part.kind == "ok" for part in verdict.parts)
     for part in verdict.parts:
         case.marking.earn(part, "right" if right else "wrong_step")
     settle(verdict)
     _tell(verdict, task, task.visibility == "hidden")
-
-
-def _returned(task, case, inputs):
-    """Return the output of the hand-in."""
-    if task.is_plain:
-        return case.session.plain(task.function, inputs.values(), task.independent_of)
-    return case.session.forward(task.function, inputs.values())[0]
 
 
 def _point(at, size):

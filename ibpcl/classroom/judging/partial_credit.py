@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ibpcl.classroom.judging.comparing import is_real
+from ibpcl.classroom.judging.comparing import beside, is_real
 from ibpcl.classroom.judging.knowledge import Columns, gain, is_trivial, left_over, stacked
 from ibpcl.classroom.judging.naming.naming_forwards import Explanation, Seen, explain
 from ibpcl.classroom.judging.running.client import SubmissionError
@@ -80,19 +80,13 @@ def partial_credit(task, case, seen):
 
 def _alike(seen):
     """Return whether all results have the right shape and are finite."""
-    pairs = []
-    for each in seen:
-        several = isinstance(each.expected, tuple)
-        outs = each.out if several else (each.out,)
-        if several and (not isinstance(outs, (tuple, list)) or len(outs) != len(each.expected)):
-            return False
-        pairs += list(zip(outs, each.expected if several else (each.expected,), strict=True))
-    return all(
-        isinstance(out, (np.ndarray, np.generic, float, int))
-        and np.asarray(out).dtype.kind in "biuf"
+    pairs = [beside(each.out, each.expected) for each in seen]
+    return None not in pairs and all(
+        is_real(out)
         and np.shape(out) == np.shape(expected)
         and np.all(np.isfinite(np.asarray(out, dtype=float)))
-        for out, expected in pairs
+        for at_point in pairs
+        for out, expected in at_point
     )
 
 

@@ -312,3 +312,31 @@ def test_a_cache_that_the_worker_has_dropped_is_made_again():
         assert np.array_equal(gradients[0], np.full((3, 2), 2.0))
     finally:
         session.close()
+
+
+@pytest.mark.parametrize(
+    ("spoiled", "kind", "word"),
+    [
+        ("(mu + noise).astype(np.float32)", "precision", "float32"),
+        ("1.0001 * (mu + noise)", "constant_factor", "1.0001"),
+    ],
+)
+def test_too_few_digits_are_told_from_a_factor_next_to_one(spoiled, kind, word):
+    result = judged(changed(("return mu + noise, noise", f"return {spoiled}, noise")))
+    found = verdict(result, "1a")
+    assert {part.kind for part in found.parts} == {kind} and word in " ".join(found.words)
+
+
+@pytest.mark.parametrize(
+    ("factor", "kind"),
+    [("np.exp(scale)", "elementwise_factor"), ("(2 + np.sin(7 * scale))", "wrong")],
+)
+def test_a_factor_that_depends_on_one_input_is_named_if_it_is_a_usual_one(factor, kind):
+    result = judged(
+        changed(
+            ("return mu + noise, noise", f"return mu + noise, noise * {factor}"),
+        )
+    )
+    parts = {part.name: part for part in verdict(result, "1b").parts}
+    assert parts["mu"].kind == "ok" and parts["scale"].kind == kind
+    assert ("scale" in parts["scale"].words) is (kind != "wrong")

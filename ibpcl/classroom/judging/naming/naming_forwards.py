@@ -12,7 +12,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ibpcl.classroom.judging.comparing import number_in_words, over_points, worst_error
+from ibpcl.classroom.judging.comparing import (
+    beside,
+    is_real,
+    is_same,
+    number_in_words,
+    over_points,
+)
 from ibpcl.classroom.judging.naming.changes import (
     IGNORED,
     OF_INPUTS,
@@ -144,46 +150,20 @@ def fits(function, seen, rtol=EXACT):
     """
     for each in seen:
         out = called(function, tuple(each.inputs.values()))
-        if not _same(each.out, out, rtol):
+        if not is_same(each.out, out, rtol):
             return False
     return True
 
 
-def _same(own, other, rtol):
-    if isinstance(own, (tuple, list)) or isinstance(other, (tuple, list)):
-        return (
-            isinstance(own, (tuple, list))
-            and isinstance(other, (tuple, list))
-            and len(own) == len(other)
-            and all(_same(a, b, rtol) for a, b in zip(own, other, strict=True))
-        )
-    try:
-        own = np.asarray(own, dtype=float)
-        other = np.asarray(other, dtype=float)
-    except (TypeError, ValueError):
-        return False
-    if own.shape != other.shape or not np.all(np.isfinite(own)) or not np.all(np.isfinite(other)):
-        return False
-    return worst_error(own, other) <= rtol
-
-
 def _comparable(seen):
     """Return whether a result has the structure of the right one; shapes may differ."""
-    pairs = [(seen.out, seen.expected)]
-    if isinstance(seen.expected, tuple):
-        if not isinstance(seen.out, (tuple, list)) or len(seen.out) != len(seen.expected):
-            return False
-        pairs = list(zip(seen.out, seen.expected, strict=True))
-    return all(
-        isinstance(out, (np.ndarray, np.generic, float, int))
-        and np.asarray(out).dtype.kind in "biuf"
-        for out, _ in pairs
-    )
+    pairs = beside(seen.out, seen.expected)
+    return pairs is not None and all(is_real(out) for out, _ in pairs)
 
 
 def _of_digits(task, case, seen, reference):
     """Yield too few digits: then no other explanation can be told from the rounding."""
-    if all(_same(each.out, each.expected, SINGLE) for each in seen):
+    if all(is_same(each.out, each.expected, SINGLE) for each in seen):
         words = "right to seven digits only, as if it were computed in single precision (float32)"
         yield Explanation("precision", words, reference)
 
@@ -193,7 +173,7 @@ def _of_whole(task, case, seen, reference):
     wrong = [
         (each.out, each.expected)
         for each in seen
-        if not _same(each.out, each.expected, max(task.rtol, 1e-12))
+        if not is_same(each.out, each.expected, max(task.rtol, 1e-12))
     ]
     agreed = over_points(wrong)
     if agreed is None:

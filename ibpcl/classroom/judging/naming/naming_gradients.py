@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ibpcl.classroom.judging.comparing import HINTS, as_tuple, is_real, worst_error
+from ibpcl.classroom.judging.comparing import HINTS, as_tuple, is_real, is_same
 from ibpcl.classroom.judging.examples import cotangent_like
 from ibpcl.classroom.judging.knowledge import Columns, gain, is_trivial
 from ibpcl.classroom.judging.marking import UNNAMED
@@ -187,7 +187,7 @@ def _with_own_parts(task, left, case, points):
             if (
                 place >= len(expected)
                 or place >= len(each.own)
-                or not _same(each.own[place], expected[place], max(task.rtol, 1e-6))
+                or not is_same(each.own[place], expected[place], max(task.rtol, 1e-6))
             ):
                 del left[name]
     for part in left.values():
@@ -195,13 +195,6 @@ def _with_own_parts(task, left, case, points):
         part.words = words
         part.hint = ""
         case.marking.earn(part, "right_with_own_parts")
-
-
-def _same(own, other, rtol=SAME):
-    if not is_real(own) or not is_real(other) or np.shape(own) != np.shape(other):
-        return False
-    finite = np.all(np.isfinite(own)) and np.all(np.isfinite(other))
-    return bool(finite) and worst_error(own, other) <= rtol
 
 
 def _slips(task, left, case, points):
@@ -227,7 +220,7 @@ def _slips(task, left, case, points):
                 name
                 for name in waiting
                 if task.wrt.index(name) < len(gradients)
-                and _same(each.own[task.wrt.index(name)], gradients[task.wrt.index(name)])
+                and is_same(each.own[task.wrt.index(name)], gradients[task.wrt.index(name)], SAME)
             ]
             if not waiting:
                 break
@@ -356,16 +349,18 @@ def is_rearranged(own, truth):
         for reduce in (np.sum, np.mean):
             for axes in combinations(range(truth.ndim), count):
                 reduced = reduce(truth, axis=axes, keepdims=True)
-                if own.size == reduced.size and _same(own.reshape(reduced.shape), reduced):
+                if own.size == reduced.size and is_same(own.reshape(reduced.shape), reduced, SAME):
                     return True
-                if own.shape == truth.shape and _same(own, np.broadcast_to(reduced, own.shape)):
+                if own.shape == truth.shape and is_same(
+                    own, np.broadcast_to(reduced, own.shape), SAME
+                ):
                     return True
             for axes in combinations(range(own.ndim), count):
                 reduced = reduce(own, axis=axes)
                 if (
                     reduced.size == truth.size
                     and own.size > truth.size
-                    and _same(reduced.reshape(truth.shape), truth)
+                    and is_same(reduced.reshape(truth.shape), truth, SAME)
                 ):
                     return True
     return False
@@ -379,7 +374,10 @@ def _exchanged(task, parts, place, points):
         taken = [
             n
             for n in range(len(task.wrt))
-            if all(n < len(each.own) and _same(each.own[n], each.truth[other]) for each in points)
+            if all(
+                n < len(each.own) and is_same(each.own[n], each.truth[other], SAME)
+                for each in points
+            )
         ]
         if taken == [place]:
             return True
