@@ -292,7 +292,13 @@ DERIVATIONS = {
     "Sticks": ("stick_breaking", "kumaraswamy", "sticks", "stick_divergence", "weibull"),
     "Masks": ("bernoulli", "concrete"),
     "Layers": ("linear", "masked_linear", "masked_weights", "local_linear", "activations"),
-    "Images": ("convolution", "masked_convolution", "local_convolution", "pooling"),
+    "Images": (
+        "convolution",
+        "masked_convolution",
+        "local_convolution",
+        "pooling",
+        "pooled_convolution",
+    ),
     "Deep networks": ("normalization", "residual"),
     "Outputs": ("likelihoods", "latent"),
     "Other methods": ("quadratic", "proximal", "lstm"),
@@ -311,6 +317,7 @@ SHORT = (
     "masked_convolution",
     "local_convolution",
     "pooling",
+    "pooled_convolution",
     "normalization",
     "residual",
 )

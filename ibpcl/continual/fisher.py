@@ -40,8 +40,9 @@ import numpy as np
 from ibpcl.blas_threads import on_one_thread
 from ibpcl.errors import NonFiniteError
 from ibpcl.inference.backend import backend
-from ibpcl.models.layers import Pass, Plain, activate_vjp
+from ibpcl.models.layers import LinearPass, Pass, Plain, activate_vjp
 from ibpcl.models.likelihoods import Softmax
+from ibpcl.primitives import convolution, pooled_convolution
 
 DEFINITIONS = ("exact", "sampled", "empirical")
 DEFINITIONS_OF_IMAGES = DEFINITIONS[1:]
@@ -96,15 +97,21 @@ class Squared(Plain):
         squares : dict of str to dict
             Squared slopes, summed over examples, ``squares[layer][parameter]``.
         """
-        (h, weight), active, shape, _ = cache
-        delta = activate_vjp(dout[0], active).reshape(-1, self.units)
-        dx = (delta @ weight[0].T).reshape(shape)
-        h = h.reshape(len(delta), self.inputs)
-        if self.positions == 1:
+        evaluated, shape = cache
+        dh = dout[0].reshape(1, -1, dout[0].shape[-1])
+        if isinstance(evaluated, LinearPass):
+            delta = activate_vjp(dh, evaluated.activation)[0]
+            h, weight = evaluated.linear
+            dx = (delta @ weight[0].T).reshape(shape)
             of_weight = (h * h).T @ (delta * delta)
         else:
+            images = pooled_convolution.at_pre_activations(
+                dh.reshape(evaluated.outputs), evaluated.inner
+            )
+            dx = convolution.conv2d_vjp(images, evaluated.inner[0])[0].reshape(shape)
+            h, _ = evaluated.inner[0][-1]
             h = h.reshape(-1, self.positions, self.inputs)
-            delta = delta.reshape(-1, self.positions, self.units)
+            delta = images.reshape(-1, self.positions, self.units)
             of_weight = np.square(h.transpose(0, 2, 1) @ delta).sum(axis=0)
             delta = delta.sum(axis=1)
         of_bias = (delta * delta).sum(axis=0)

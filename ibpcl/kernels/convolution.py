@@ -1,60 +1,34 @@
 r"""Patches of images and their adjoint: compiled versions of ``primitives.convolution``.
 
-A row of the kernel reads J D neighbouring numbers of a row of the image, so patches are copied in
-pieces of this length.  No padded image is made.  A thread takes whole images.
+A thread takes whole images, see :mod:`ibpcl.kernels.patches`.
 """
 
 from math import prod
 
 import numpy as np
 
-from ibpcl.kernels.compilation import compiled, cube, float32, inlined, int64, twin_of, void
+from ibpcl.kernels.compilation import compiled, cube, float32, int64, twin_of, void
+from ibpcl.kernels.patches import cut_image, frame, put_back_image
 from ibpcl.kernels.threads import JOB, run, taken
 from ibpcl.primitives import convolution as reference
 
 pieces = float32[:, :, :, :, ::1]
 
 
-@inlined
-def _piece(start, length, size):
-    """Return the first and the last entry, not included, of a piece that lie inside of a row."""
-    first = min(length, max(0, -start))
-    return first, max(first, min(length, size - start))
-
-
 @compiled(void(JOB, cube, int64, int64, int64, pieces))
 def _cut(job, x, channels, stride, padding, rows):
     """Write patches of x (B, H, W D) to rows (B, H', W', I, J D)."""
+    framed = frame(x, channels, padding)
     for n in taken(job):
-        for p in range(rows.shape[1]):
-            for q in range(rows.shape[2]):
-                start = (q * stride - padding) * channels
-                first, last = _piece(start, rows.shape[4], x.shape[2])
-                for i in range(rows.shape[3]):
-                    a = p * stride + i - padding
-                    row = rows[n, p, q, i]
-                    if 0 <= a < x.shape[1]:
-                        row[:first] = 0
-                        for c in range(first, last):
-                            row[c] = x[n, a, start + c]
-                        row[last:] = 0
-                    else:
-                        row[:] = 0
+        cut_image(x[n], channels, stride, padding, framed, rows[n])
 
 
 @compiled(void(JOB, pieces, int64, int64, int64, cube))
 def _put_back(job, drows, channels, stride, padding, dx):
-    """Add the gradients of the patches to the pixels dx (B, H, W D), which are zero before."""
+    """Write the sums of the gradients of the patches to the pixels dx (B, H, W D)."""
+    framed = frame(dx, channels, padding)
     for n in taken(job):
-        for p in range(drows.shape[1]):
-            for q in range(drows.shape[2]):
-                start = (q * stride - padding) * channels
-                first, last = _piece(start, drows.shape[4], dx.shape[2])
-                for i in range(drows.shape[3]):
-                    a = p * stride + i - padding
-                    if 0 <= a < dx.shape[1]:
-                        for c in range(first, last):
-                            dx[n, a, start + c] += drows[n, p, q, i, c]
+        put_back_image(drows[n], channels, stride, padding, framed, dx[n])
 
 
 @twin_of(reference)
@@ -80,6 +54,6 @@ def patches_vjp(drows, cache):
     *leading, rows, columns, channels = shape
     images = prod(leading)
     flat = drows.reshape(images, *drows.shape[-3:-1], height, width * channels)
-    dx = np.zeros((images, rows, columns * channels), np.float32)
+    dx = np.empty((images, rows, columns * channels), np.float32)
     run(_put_back, images, flat, channels, stride, padding, dx)
     return dx.reshape(shape)

@@ -23,7 +23,7 @@ from math import isqrt, prod
 from typing import NamedTuple
 
 from ibpcl.errors import UserError
-from ibpcl.models.convolution import SHARING, Pool, of_kind
+from ibpcl.models.convolution import SHARING, of_kind
 from ibpcl.models.depth import Blocks
 from ibpcl.models.layers import Gaussian
 from ibpcl.models.masked import Masked
@@ -210,11 +210,11 @@ def from_line(inputs, line, likelihood, outputs, kind, activation="relu", head=G
                 padding=KERNEL // 2,
                 activation=activation,
                 masks=plan.masks,
+                window=WINDOW,
                 **options,
             )
-            pool = Pool(f"pool{number}", convolution.outputs, WINDOW)
-            stages += [convolution, pool]
-            image = pool.outputs
+            stages.append(convolution)
+            image = convolution.outputs
         elif part == "dense":
             stages.append(kind(f"hidden{number}", width, size, activation, **options))
         else:

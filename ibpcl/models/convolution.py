@@ -1,10 +1,12 @@
 r"""Convolutional stages of a network: a layer that reads patches, and pooling.
 
 A convolution is a linear layer that is evaluated at every position of an image.  So every kind of
-layer becomes a convolution: :class:`Convolution` cuts the patches, hands them to the layer as if
-they were examples, and puts the outputs together.  Weights, masks, sticks and their divergences are
-those of the layer.  Its rows are the entries (i, j, d) of the kernel and its columns the filters,
-so the Indian buffet process is over the filters:
+layer becomes a convolution.  A layer whose weights are plain or drawn gets the images and convolves
+them with its weights (:func:`ibpcl.models.layers.evaluate`).  For any other layer,
+:class:`Convolution` cuts the patches, hands them to the layer as if they were examples, and puts
+the outputs together.  Weights, masks, sticks and their divergences are those of the layer.  Its
+rows are the entries (i, j, d) of the kernel and its columns the filters, so the Indian buffet
+process is over the filters:
 
 .. math:: W = B \odot V, \qquad B_{(ijd)k} \sim \mathrm{Bernoulli}(\pi_k), \qquad
           \pi_k = \prod_{i \le k} v_i
@@ -26,7 +28,7 @@ from math import prod
 
 import numpy as np
 
-from ibpcl.models.layers import Gaussian, Layer
+from ibpcl.models.layers import Gaussian, Images, Layer
 from ibpcl.models.masked import Masked
 from ibpcl.models.stage import Stage
 from ibpcl.primitives import convolution
@@ -66,11 +68,15 @@ class Convolution(Stage):
         Step from one position of the kernel to the next.
     padding : int
         Rows and columns of zeros around the image.
+    window : int
+        Size of the windows whose largest number is kept, after the activation; 1, the default,
+        keeps all numbers.
 
     Raises
     ------
     ValueError
-        If the kernel does not fit into the padded image, or the layer's shape not to the kernel.
+        If the kernel does not fit into the padded image, the window not into the outputs, or the
+        layer's shape not to the kernel.
     """
 
     layer: Layer
@@ -78,9 +84,11 @@ class Convolution(Stage):
     kernel: tuple[int, int]
     stride: int = 1
     padding: int = 0
+    window: int = 1
 
     def __post_init__(self):
-        rows, columns, _ = self.outputs
+        rows, columns, _ = self.convolved
+        convolution.positions(min(rows, columns), self.window, name="window of a pool")
         expected = (prod(self.kernel) * self.image[2], rows * columns)
         given = (self.layer.inputs, self.layer.positions)
         if given != expected:
@@ -100,8 +108,8 @@ class Convolution(Stage):
         return (self.layer,)
 
     @property
-    def outputs(self):
-        """Shape (H', W', K) of the images that are returned."""
+    def convolved(self):
+        """Shape (H', W', K) of the images before the largest number of each window is kept."""
         down, across = (
             convolution.positions(size, window, self.stride, self.padding, name)
             for size, window, name in zip(
@@ -111,13 +119,19 @@ class Convolution(Stage):
         return down, across, self.layer.units
 
     @property
+    def outputs(self):
+        """Shape (H'', W'', K) of the images that are returned."""
+        rows, columns, units = self.convolved
+        return rows // self.window, columns // self.window, units
+
+    @property
     def inputs(self):
         """Number H W D of inputs."""
         return prod(self.image)
 
     @property
     def units(self):
-        """Number H' W' K of outputs."""
+        """Number H'' W'' K of outputs."""
         return prod(self.outputs)
 
     def with_layers(self, layers):
@@ -152,8 +166,8 @@ class Convolution(Stage):
         Returns
         -------
         out : tuple
-            The outputs, shape (S, N, H' W' K), or (N, H' W' K) if nothing has been sampled yet; and
-            the divergences of the layer.
+            The outputs, shape (S, N, H'' W'' K), or (N, H'' W'' K) if nothing has been sampled
+            yet; and the divergences of the layer.
         cache : tuple
             Input of :meth:`forward_vjp`.
 
@@ -167,15 +181,19 @@ class Convolution(Stage):
                 f"convolution: layer {self.name!r} must get images of "
                 f"{' x '.join(map(str, self.image))} = {self.inputs} numbers, got {x.shape[-1]}"
             )
+        pixels = _images(x, self.image)
+        if self.layer.reads_images(options):
+            images = Images(pixels, self.kernel, self.stride, self.padding, self.window)
+            out, cache = self.layer.forward(views, images, noise, options)
+            return out, (None, x.shape, cache)
         cutting = options.backend.convolution
-        patches, patches_cache = cutting.patches(
-            _images(x, self.image), *self.kernel, self.stride, self.padding
-        )
+        patches, patches_cache = cutting.patches(pixels, *self.kernel, self.stride, self.padding)
         rows = convolution.one_axis(patches)
         (h, divergences), cache = self.layer.forward(views, rows, noise, options)
-        h = h.reshape(*h.shape[:-2], x.shape[-2], self.units)
-        uncut = (cutting.patches_vjp, patches_cache)
-        return (h, divergences), (uncut, patches.shape, x.shape, cache)
+        h = h.reshape(*h.shape[:-2], x.shape[-2], *self.convolved)
+        h, pool_cache = options.backend.pooling.max_pool2d(h, self.window)
+        back = (cutting.patches_vjp, patches_cache, patches.shape, options.backend, pool_cache)
+        return (np.ascontiguousarray(_flat(h)), divergences), (back, x.shape, cache)
 
     def forward_vjp(self, dout, cache, needs_dx=True):
         """Pull the gradients at outputs and divergences back to images and parameters.
@@ -197,11 +215,15 @@ class Convolution(Stage):
         gradients : dict of str to dict
             Gradients of the parameters, ``gradients[layer][parameter]``.
         """
-        (patches_vjp, patches_cache), patches_shape, shape, inner = cache
+        back, shape, inner = cache
+        if back is None:
+            dx, gradients = self.layer.forward_vjp(dout, inner, needs_dx)
+            return dx.reshape(shape) if needs_dx else None, gradients
+        patches_vjp, patches_cache, patches_shape, backend, pool_cache = back
         dh, ddivergences = dout
-        rows = (dh.shape[-2] * self.layer.positions, self.layer.units)
+        dh = backend.pooling.max_pool2d_vjp(_images(dh, self.outputs), pool_cache)
         dpatches, gradients = self.layer.forward_vjp(
-            (dh.reshape(*dh.shape[:-2], *rows), ddivergences), inner, needs_dx
+            (convolution.one_axis(dh), ddivergences), inner, needs_dx
         )
         if not needs_dx:
             return None, gradients
@@ -219,6 +241,7 @@ def of_kind(
     padding=0,
     activation="relu",
     masks="weight",
+    window=1,
     **options,
 ):
     """Return a convolution whose layer has a given kind.
@@ -246,6 +269,8 @@ def of_kind(
         Activation function.
     masks : {"weight", "pair", "filter"}
         Which weights share a mask, in a masked layer.
+    window : int
+        Size of the windows whose largest number is kept; 1 keeps all numbers.
     **options
         Further arguments of ``kind``, such as ``model`` or ``local``.
 
@@ -282,7 +307,7 @@ def of_kind(
     if kind in (Gaussian, Masked):
         options.setdefault("local", positions == 1)
     layer = kind(name, prod(patch), filters, activation, positions=positions, **options)
-    return Convolution(layer, tuple(image), tuple(kernel), stride, padding)
+    return Convolution(layer, tuple(image), tuple(kernel), stride, padding, window)
 
 
 @dataclass(frozen=True)

@@ -135,7 +135,8 @@ class Gated(Plain):
         a, gates_cache = gates(
             views[self.name]["embedding"], self.largest if options.tau is None else 1 / options.tau
         )
-        return (raw * a, divergences), (cache, raw, a, gates_cache)
+        # a filter has one gate at all positions: channels are the last axis of flat images
+        return (raw * _repeated(a, raw), divergences), (cache, raw, a, gates_cache)
 
     def forward_vjp(self, dout, cache, needs_dx=True):
         """Pull the gradient at the outputs back to the inputs and parameters.
@@ -157,11 +158,16 @@ class Gated(Plain):
             Gradients of the parameters, ``gradients[layer][parameter]``.
         """
         (dh, ddivergences), (inner, raw, a, gates_cache) = dout, cache
-        dx, gradients = super().forward_vjp((dh * a, ddivergences), inner, needs_dx)
-        # a gate was broadcast over samples and examples
-        da = (dh * raw).sum(axis=tuple(range(dh.ndim - 1)))
+        dx, gradients = super().forward_vjp((dh * _repeated(a, dh), ddivergences), inner, needs_dx)
+        # a gate was broadcast over samples, examples and positions
+        da = (dh * raw).reshape(-1, self.units).sum(axis=0)
         gradients[self.name]["embedding"] = gates_vjp(da, gates_cache)
         return dx, gradients
+
+
+def _repeated(a, outputs):
+    """Return the gate of each entry of the last axis of outputs."""
+    return np.tile(a, outputs.shape[-1] // len(a))
 
 
 def freedom(network, used):

@@ -19,6 +19,7 @@ A layer holds no parameters.  It reads them from ``views``, the nested dictionar
 """
 
 from dataclasses import dataclass, field
+from math import prod
 from typing import ClassVar, NamedTuple
 
 import numpy as np
@@ -97,10 +98,8 @@ class DrawnPass(NamedTuple):
         Cache of the draw of the biases.
     mask : ndarray of bool, shape (D, K), or None
         Given mask of the weights.
-    linear : tuple
-        Cache of the linear layer.
-    activation : tuple or None
-        Cache of the activation; None for a layer without one.
+    evaluated : LinearPass or ConvolvedPass
+        Cache of the linear map and the activation.
     backend : ibpcl.inference.backend.Backend
         The functions that computed.
     """
@@ -108,8 +107,70 @@ class DrawnPass(NamedTuple):
     weight: tuple
     bias: tuple
     mask: object
+    evaluated: tuple
+    backend: object
+
+
+class Images(NamedTuple):
+    """Images in place of rows of inputs, for a layer whose weights are the filters of a kernel.
+
+    Attributes
+    ----------
+    pixels : ndarray, shape (S, N, H, W, D) or (N, H, W, D)
+        The images; (N, H, W, D) if all samples share them.
+    kernel : tuple of int
+        Shape (I, J) of the kernel.
+    stride : int
+        Step from one position of the kernel to the next.
+    padding : int
+        Rows and columns of zeros around the image.
+    window : int
+        Size of the windows whose largest number is kept; 1 keeps all numbers.
+    """
+
+    pixels: np.ndarray
+    kernel: tuple[int, int]
+    stride: int
+    padding: int
+    window: int
+
+
+class LinearPass(NamedTuple):
+    """Cache of a linear map of rows and its activation.
+
+    Attributes
+    ----------
+    linear : tuple
+        Cache of the linear map.
+    activation : tuple or None
+        Cache of the activation; None for a layer without one.
+    backend : ibpcl.inference.backend.Backend
+        The functions that computed.
+    """
+
     linear: tuple
     activation: tuple | None
+    backend: object
+
+
+class ConvolvedPass(NamedTuple):
+    """Cache of a convolution of images, its activation and its pool.
+
+    Attributes
+    ----------
+    inner : tuple
+        Cache of :func:`ibpcl.primitives.pooled_convolution.apply`.
+    outputs : tuple of int
+        Shape (S, N, H'', W'', K) of the outputs.
+    weights : tuple of int
+        Shape (S, I J D, K) of the weights.
+    backend : ibpcl.inference.backend.Backend
+        The functions that computed.
+    """
+
+    inner: tuple
+    outputs: tuple
+    weights: tuple
     backend: object
 
 
@@ -185,6 +246,22 @@ class Layer:
             The layer of the same name.
         """
         return layers[self.name]
+
+    def reads_images(self, options):
+        """Return whether :meth:`forward` takes :class:`Images`, or only rows of inputs.
+
+        Parameters
+        ----------
+        options : Pass
+            Options of the pass.
+
+        Returns
+        -------
+        reads : bool
+            True if the layer multiplies its inputs by weights that all positions of an image share,
+            so that :func:`evaluate` does the work.
+        """
+        return False
 
     def entries(self):
         """Return the layer's entries in the parameter vector, a list of ``Entry``."""
@@ -278,6 +355,21 @@ class Plain(Layer):
         Number of rows of inputs that each example has, as in :class:`Layer`.
     """
 
+    def reads_images(self, options):
+        """Return True: all positions of an image share the weights.
+
+        Parameters
+        ----------
+        options : Pass
+            Options of the pass.
+
+        Returns
+        -------
+        reads : bool
+            True.
+        """
+        return True
+
     def entries(self):
         """Return the entries ``weight.mu`` (D, K) and ``bias.mu`` (K,).
 
@@ -311,12 +403,17 @@ class Plain(Layer):
         """
         # all samples share one weight matrix, so their axis is joined with that of the examples
         parameters = views[self.name]
-        h, cache = options.backend.linear.apply(
-            _rows(x), parameters["weight.mu"][None], parameters["bias.mu"][None]
+        inputs = x.pixels if isinstance(x, Images) else x
+        leading = inputs.shape[: inputs.ndim - (3 if isinstance(x, Images) else 1)]
+        joined = inputs.reshape(prod(leading), *inputs.shape[len(leading) :])
+        h, cache = evaluate(
+            x._replace(pixels=joined) if isinstance(x, Images) else joined,
+            parameters["weight.mu"][None],
+            parameters["bias.mu"][None],
+            self.activation,
+            options.backend,
         )
-        h = h.reshape(*x.shape[:-1], self.units)
-        h, active = activate(self.activation, h, options.backend)
-        return (h, {}), (cache, active, x.shape, options.backend)
+        return (h.reshape(*leading, h.shape[-1]), {}), (cache, inputs.shape)
 
     def forward_vjp(self, dout, cache, needs_dx=True):
         """Pull the gradient at the outputs back to the inputs and parameters.
@@ -337,9 +434,9 @@ class Plain(Layer):
         gradients : dict of str to dict
             Gradients of the parameters, ``gradients[layer][parameter]``.
         """
-        linear_cache, active, shape, backend = cache
-        dh = activate_vjp(dout[0], active)
-        dx, dweight, dbias = backend.linear.apply_vjp(_rows(dh)[None], linear_cache, needs_dx)
+        evaluated, shape = cache
+        dh = dout[0].reshape(1, -1, dout[0].shape[-1])
+        dx, dweight, dbias = evaluate_vjp(dh, evaluated, needs_dx)
         return dx.reshape(shape) if needs_dx else None, {
             self.name: {"weight.mu": dweight[0], "bias.mu": dbias[0]}
         }
@@ -381,6 +478,21 @@ class Gaussian(Layer):
     def weights(self):
         """Shape of the weights' means in the parameter vector."""
         return self.shape
+
+    def reads_images(self, options):
+        """Return whether weights are drawn, so that all positions of an image share them.
+
+        Parameters
+        ----------
+        options : Pass
+            Options of the pass.
+
+        Returns
+        -------
+        reads : bool
+            False if pre-activations are sampled.
+        """
+        return not self.local
 
     def entries(self):
         """Return the entries of the weights (D, K) and biases (K,).
@@ -468,11 +580,8 @@ class Gaussian(Layer):
         if mask is not None:
             weight = _put(weight, mask)
             bias = bias * mask.any(axis=0)
-        h, linear_cache = backend.linear.apply(x, weight, bias)
-        h, activation_cache = activate(self.activation, h, backend)
-        return (h, {}), DrawnPass(
-            weight_cache, bias_cache, mask, linear_cache, activation_cache, backend
-        )
+        h, evaluated = evaluate(x, weight, bias, self.activation, backend)
+        return (h, {}), DrawnPass(weight_cache, bias_cache, mask, evaluated, backend)
 
     def forward_vjp(self, dout, cache, needs_dx=True):
         """Pull the gradient at the outputs back to the inputs and parameters.
@@ -500,8 +609,7 @@ class Gaussian(Layer):
         return dx, {self.name: dict(zip(GAUSSIAN, gradients, strict=True))}
 
     def _forward_drawn_vjp(self, dh, cache, needs_dx):
-        dh = activate_vjp(dh, cache.activation)
-        dx, dweight, dbias = cache.backend.linear.apply_vjp(dh, cache.linear, needs_dx)
+        dx, dweight, dbias = evaluate_vjp(dh, cache.evaluated, needs_dx)
         if cache.mask is not None:
             dweight = dweight[:, cache.mask] if len(self.weights) == 1 else dweight * cache.mask
             dbias = dbias * cache.mask.any(axis=0)
@@ -584,5 +692,51 @@ def activate_vjp(dout, cache):
     return pull_back(dout, inner)
 
 
-def _rows(x):
-    return x if x.ndim == 2 else x.reshape(x.shape[0] * x.shape[1], x.shape[2])
+def evaluate(x, w, b, activation, backend):
+    """Multiply inputs by the weights of each sample, add the biases, and apply the activation.
+
+    Parameters
+    ----------
+    x : ndarray, shape (S, N, D) or (N, D), or Images
+        Inputs; without the axis of samples if all of them share the inputs.  For images, the
+        weights are the filters, and the outputs are pooled.
+    w : ndarray, shape (S, D, K)
+        Weights; D = I J C for images with C channels.
+    b : ndarray, shape (S, K)
+        Biases.
+    activation : {"relu", "leaky_relu", "softplus", "tanh"} or None
+        Activation function.
+    backend : ibpcl.inference.backend.Backend
+        The functions that compute.
+
+    Returns
+    -------
+    h : ndarray, shape (S, N, K) or (S, N, H'' W'' K)
+        The outputs; flat images for images.
+    cache : LinearPass or ConvolvedPass
+        Input of :func:`evaluate_vjp`.
+    """
+    if not isinstance(x, Images):
+        h, linear_cache = backend.linear.apply(x, w, b)
+        h, activation_cache = activate(activation, h, backend)
+        return h, LinearPass(linear_cache, activation_cache, backend)
+    filters = w.reshape(len(w), *x.kernel, x.pixels.shape[-1], w.shape[-1])
+    h, inner = backend.pooled_convolution.apply(
+        x.pixels, filters, b, x.stride, x.padding, activation, x.window
+    )
+    flat = h.reshape(*h.shape[:2], prod(h.shape[2:]))
+    return flat, ConvolvedPass(inner, h.shape, w.shape, backend)
+
+
+def evaluate_vjp(dh, cache, needs_dx=True):
+    """Pull the gradient at the outputs back to inputs, weights and biases.
+
+    The gradient at images has the axes of their pixels.  With ``needs_dx=False`` it is None.
+    """
+    if isinstance(cache, LinearPass):
+        dh = activate_vjp(dh, cache.activation)
+        return cache.backend.linear.apply_vjp(dh, cache.linear, needs_dx)
+    dx, dw, db = cache.backend.pooled_convolution.apply_vjp(
+        dh.reshape(cache.outputs), cache.inner, needs_dx
+    )
+    return dx, dw.reshape(cache.weights), db

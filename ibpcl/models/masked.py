@@ -18,7 +18,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ibpcl.models.layers import Draw, Gaussian, Kept, activate, activate_vjp
+from ibpcl.models.layers import Draw, Gaussian, Kept, evaluate, evaluate_vjp
 from ibpcl.models.parameters import Entry
 from ibpcl.numerics import inverse_softplus, sigmoid, softplus
 from ibpcl.primitives import kumaraswamy, weibull
@@ -122,10 +122,8 @@ class SampledPass(NamedTuple):
         Activity of the units, the largest mask of each column.
     bias_draw : tuple
         Cache of the draw of the biases.
-    linear : tuple
-        Cache of the linear layer.
-    activation : tuple or None
-        Cache of the activation; None for a layer without one.
+    evaluated : ibpcl.models.layers.LinearPass or ibpcl.models.layers.ConvolvedPass
+        Cache of the linear map and the activation.
     backend : ibpcl.inference.backend.Backend
         The functions that computed.
     """
@@ -136,8 +134,7 @@ class SampledPass(NamedTuple):
     bias: np.ndarray
     activity: np.ndarray
     bias_draw: tuple
-    linear: tuple
-    activation: tuple | None
+    evaluated: tuple
     backend: object
 
 
@@ -239,6 +236,21 @@ class Masked(Gaussian):
     def mask_shape(self):
         """Shape (G, K) of the masks; (D, K) if each weight has its own."""
         return self.inputs // self.sharing, self.units
+
+    def reads_images(self, options):
+        """Return whether weights are drawn, as with sampled masks, or with ``local=False``.
+
+        Parameters
+        ----------
+        options : ibpcl.models.layers.Pass
+            Options of the pass.
+
+        Returns
+        -------
+        reads : bool
+            False if masks are given and pre-activations are sampled.
+        """
+        return options.masks is None or not self.local
 
     def expand(self, mask):
         """Return the mask of every weight.
@@ -404,8 +416,7 @@ class Masked(Gaussian):
         bias, bias_cache = backend.gaussian.sample(
             drawn["bias"], parameters["bias.mu"], parameters["bias.log_sigma"]
         )
-        h, linear_cache = backend.linear.apply(x, w, bias * activity)
-        h, activation_cache = activate(self.activation, h, backend)
+        h, evaluated = evaluate(x, w, bias * activity, self.activation, backend)
         return (h, {"kl_masks": divergence}), Kept(
             sampled=SampledPass(
                 stick_cache,
@@ -414,8 +425,7 @@ class Masked(Gaussian):
                 bias,
                 activity,
                 bias_cache,
-                linear_cache,
-                activation_cache,
+                evaluated,
                 backend,
             )
         )
@@ -444,9 +454,7 @@ class Masked(Gaussian):
             return super().forward_vjp(dout, cache.given, needs_dx)
         (dh, ddivergences), model, run = dout, self.model, cache.sampled
         backend = run.backend
-        dx, dw, dscaled_bias = backend.linear.apply_vjp(
-            activate_vjp(dh, run.activation), run.linear, needs_dx
-        )
+        dx, dw, dscaled_bias = evaluate_vjp(dh, run.evaluated, needs_dx)
         dbias_mu, dbias_log_sigma = backend.gaussian.sample_vjp(
             dscaled_bias * run.activity, run.bias_draw
         )

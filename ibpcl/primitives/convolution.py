@@ -196,7 +196,7 @@ def conv2d(x, w, b, stride=1, padding=0):
     >>> conv2d(row, edge, np.zeros((1, 1)))[0].ravel()
     array([0., 5., 0.])
     """
-    _check_filters(x, w, b)
+    check_filters(x, w, b)
     samples, height, width, inputs, units = w.shape
     rows, patches_cache = patches(x, height, width, stride, padding)
     matrix = w.reshape(samples, height * width * inputs, units)
@@ -246,7 +246,23 @@ def one_axis(rows):
     return rows.reshape(*rows.shape[:-4], prod(rows.shape[-4:-1]), rows.shape[-1])
 
 
-def _check_filters(x, w, b):
+def check_filters(x, w, b):
+    """Raise an error if images, filters and biases do not fit each other.
+
+    Parameters
+    ----------
+    x : ndarray, shape (S, N, H, W, D) or (N, H, W, D)
+        Images.
+    w : ndarray, shape (S, I, J, D, K)
+        Weights.
+    b : ndarray, shape (S, K)
+        Biases.
+
+    Raises
+    ------
+    ValueError
+        If a number of axes, channels, samples or filters is wrong.
+    """
     if np.ndim(w) != 5:
         raise ValueError(
             f"convolution: w must have the axes (S, I, J, D, K), got shape {np.shape(w)}"

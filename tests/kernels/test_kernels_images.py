@@ -1,12 +1,13 @@
-"""Patches and pools against the reference, in value and gradient."""
+"""Patches, pools, and convolutions with pools against the reference, in value and gradient."""
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ibpcl.kernels import convolution, pooling, threads
+from ibpcl.kernels import convolution, pooled_convolution, pooling, threads
 from ibpcl.primitives import convolution as patches_reference
+from ibpcl.primitives import pooled_convolution as pooled_reference
 from ibpcl.primitives import pooling as pooling_reference
 
 TOLERANCE = 1e-6  # float32; up to 25 gradients are added in another order
@@ -57,6 +58,92 @@ def test_pools_equal_the_reference(problem, window, stride):
     compare(pooling, pooling_reference, "max_pool2d", x, rng, window, stride)
 
 
+def compare_pooled(x, w, b, rng, *arguments):
+    """Compare a convolution with its pool.  All numbers are small integers, so sums are exact."""
+    h, cache = pooled_convolution.apply(x, w, b, *arguments)
+    expected, expected_cache = pooled_reference.apply(x, w, b, *arguments)
+    assert h.dtype == np.float32 and h.shape == expected.shape
+    # leaky ReLU rounds, and NumPy's tanh has other last digits than itself in other layouts
+    np.testing.assert_allclose(h, expected, rtol=TOLERANCE, atol=TOLERANCE)
+    dh = rng.integers(-3, 4, h.shape).astype(np.float32)
+    gradients = pooled_convolution.apply_vjp(dh, cache)
+    exact = pooled_reference.apply_vjp(dh, expected_cache)
+    for one, other in zip(gradients, exact, strict=True):
+        assert one.dtype == np.float32 and one.shape == other.shape
+        scale = np.abs(other).max(initial=1)
+        np.testing.assert_allclose(one / scale, other / scale, rtol=0, atol=25 * TOLERANCE)
+    no_dx, *rest = pooled_convolution.apply_vjp(dh, cache, False)
+    assert no_dx is None
+    assert all(np.array_equal(*pair) for pair in zip(gradients[1:], rest, strict=True))
+
+
+@given(
+    images,
+    st.integers(1, 4),
+    st.integers(1, 4),
+    st.integers(1, 3),
+    st.integers(0, 2),
+    st.sampled_from([None, "relu", "leaky_relu", "softplus", "tanh"]),
+    st.sampled_from([1, 2, 3, 16]),
+    st.sampled_from([(1, 1), (2, 5), (3, 4), (2, 0)]),
+)
+@settings(deadline=None, max_examples=150)
+def test_convolutions_with_pools_equal_the_reference(
+    problem, height, width, stride, padding, activation, window, filters
+):
+    """Images that all samples share, or that each sample has; with tie after tie in the windows."""
+    x, rng = image(**problem)
+    samples, units = (len(x), filters[1]) if x.ndim == 5 else filters
+    height = min(height, x.shape[-3] + 2 * padding)
+    width = min(width, x.shape[-2] + 2 * padding)
+    smallest = min(
+        convolution.reference.positions(size, kernel, stride, padding)
+        for size, kernel in zip(x.shape[-3:-1], (height, width), strict=True)
+    )
+    x = rng.integers(-2, 3, x.shape).astype(np.float32)
+    w = rng.integers(-1, 2, (samples, height, width, x.shape[-1], units)).astype(np.float32)
+    b = rng.integers(-2, 3, (samples, units)).astype(np.float32)
+    compare_pooled(x, w, b, rng, stride, padding, activation, min(window, smallest))
+
+
+def test_a_piece_holds_several_images_and_one_that_is_larger_than_its_room():
+    rng = np.random.default_rng(0)
+    for shape in ((40, 5, 5, 3), (2, 40, 5, 5, 3), (2, 90, 70, 4)):
+        x = rng.integers(-2, 3, shape).astype(np.float32)
+        w = rng.integers(-1, 2, (2, 3, 3, shape[-1], 6)).astype(np.float32)
+        compare_pooled(x, w, np.zeros((2, 6), np.float32), rng, 1, 1, "relu", 2)
+
+
+@pytest.mark.parametrize("window", [1, 2, 3])
+def test_nan_reaches_the_output_of_its_window_and_no_other(window):
+    x = np.zeros((1, 6, 6, 1), np.float32)
+    x[0, 4, 1] = np.nan
+    one = np.ones((1, 1, 1, 1, 1), np.float32)
+    h, _ = pooled_convolution.apply(x, one, np.ones((1, 1), np.float32), 1, 0, "relu", window)
+    assert np.isnan(h[0, 0, 4 // window, 1 // window, 0])
+    assert np.count_nonzero(np.isnan(h)) == 1 and np.nanmin(h) == 1
+
+
+def test_a_convolution_with_a_pool_refuses_what_the_reference_refuses():
+    x, w, b = (np.ones(shape, np.float32) for shape in ((1, 4, 6, 2), (1, 3, 3, 2, 5), (1, 5)))
+    wrong = (
+        ((x[0], w, b), "axes"),
+        ((x, w[0], b), "axes"),
+        ((x, w[:, :, :, :1], b), "input channels"),
+        ((x, w, b[:, 1:]), "b must have shape"),
+        ((x, w, b, 0), "stride"),
+        ((x, w, b, 1, -1), "padding"),
+        ((x, w, b, 1, 0, None, 3), "window of a pool"),
+    )
+    for arguments, words in wrong:
+        messages = []
+        for module in (pooled_convolution, pooled_reference):
+            with pytest.raises(ValueError, match=words) as raised:
+                module.apply(*arguments)
+            messages.append(str(raised.value))
+        assert messages[0] == messages[1]
+
+
 def test_equal_pixels_and_nan_are_chosen_as_in_the_reference():
     x = np.zeros((1, 6, 6, 4), np.float32)
     x[0, 1::2, ::3, 1] = np.nan
@@ -99,7 +186,8 @@ def test_impossible_windows_are_refused(window):
 
 def test_the_same_bits_for_any_number_of_threads(monkeypatch):
     monkeypatch.setattr(threads, "available", lambda: 64)
-    x, _ = image((4, 30), (11, 12), 5, 1)
+    x, rng = image((4, 70), (11, 12), 5, 1)
+    w, b = (rng.normal(size=size).astype(np.float32) for size in ((4, 3, 3, 5, 6), (4, 6)))
     found = []
     for count in (1, 2, 8):
         threads.set_count(count)
@@ -113,6 +201,9 @@ def test_the_same_bits_for_any_number_of_threads(monkeypatch):
                 pooling.max_pool2d_vjp(np.sin(pooled), pool_cache),
             ]
         )
+        for pixels in (x, x[0]):  # of each sample, or shared by all
+            h, cache = pooled_convolution.apply(pixels, w, b, 1, 1, "relu", 2)
+            found[-1] += [h, *pooled_convolution.apply_vjp(np.sin(h), cache)]
     threads.set_count(None)
     for others in found[1:]:
         assert all(np.array_equal(a, b) for a, b in zip(found[0], others, strict=True))

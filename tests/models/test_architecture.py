@@ -5,7 +5,7 @@ import pytest
 
 from ibpcl.errors import UserError
 from ibpcl.models.architecture import from_line, parse
-from ibpcl.models.convolution import Convolution, Pool
+from ibpcl.models.convolution import Convolution
 from ibpcl.models.depth import Blocks
 from ibpcl.models.layers import Gaussian, Plain
 from ibpcl.models.likelihoods import Softmax
@@ -17,9 +17,13 @@ def test_the_parts_become_stages_in_their_order():
     line = "image:12x8x3; masks:pair; conv:4, 6; dense:20; blocks:2"
     net = from_line(288, line, Softmax(), 5, Masked, "tanh")
     kinds = [type(stage) for stage in net.stages]
-    assert kinds == [Convolution, Pool, Convolution, Pool, Masked, Blocks, Gaussian]
-    assert [stage.units for stage in net.stages] == [384, 96, 144, 36, 20, 20, 5]
-    assert net.stages[2].outputs == (6, 4, 6) and net.layers["conv1"].mask_shape == (4, 6)
+    assert kinds == [Convolution, Convolution, Masked, Blocks, Gaussian]
+    assert [stage.units for stage in net.stages] == [96, 36, 20, 20, 5]
+    assert (
+        net.stages[1].convolved == (6, 4, 6)
+        and net.stages[1].outputs == (3, 2, 6)
+        and net.layers["conv1"].mask_shape == (4, 6)
+    )
     assert {layer.activation for layer in net.masked.values() if layer.name != "depth"} == {"tanh"}
     assert parse(line).masked == len(net.masked) == 6
     assert net.inputs == 288 and net.outputs == 5

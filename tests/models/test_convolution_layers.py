@@ -92,6 +92,25 @@ def test_a_plain_convolution_is_the_primitive():
     np.testing.assert_array_equal(h, expected[0].reshape(6, stage.units))
 
 
+@pytest.mark.parametrize("kind", KINDS.values(), ids=KINDS)
+@pytest.mark.parametrize("window", [2, 3])
+def test_a_convolution_with_windows_is_a_convolution_and_a_pool(kind, window):
+    """Whether the layer reads images, or rows that draw their own noise."""
+    whole = of_kind(kind, "conv0", IMAGE, 3, (3, 2), 1, 1, "leaky_relu", window=window)
+    first = replace(whole, window=1)
+    pool = Pool("pool0", first.outputs, window)
+    assert whole.outputs == pool.outputs and whole.units == pool.units
+    results = []
+    for stages in ((whole,), (first, pool)):
+        net = Network(stages, Softmax())
+        vector = np.random.default_rng(1).normal(size=net.layout.size)
+        (h, _), cache = outputs(net, vector, np.random.default_rng(2).normal(size=(6, 40)), {})
+        rng = np.random.default_rng(3)
+        results.append((h, net.forward_vjp((rng.normal(size=h.shape), {}), cache)))
+    for one, other in zip(*results, strict=True):
+        np.testing.assert_allclose(one, other, rtol=0, atol=1e-12)
+
+
 def test_sampled_masks_share_one_set_of_weights_among_positions():
     """A constant image gives the same output at every position, but not with local noise."""
     for masks, local, same in ((None, False, True), ({}, False, True), ({}, True, False)):
@@ -281,3 +300,5 @@ def test_images_of_another_size_and_layers_of_another_kernel_are_refused():
         Pool("pool0", IMAGE, 2, "min")
     with pytest.raises(ValueError, match=r"window of a pool must .* 1 .. 4.*got 5"):
         Pool("pool0", IMAGE, 5)
+    with pytest.raises(ValueError, match=r"window of a pool must .* 1 .. 2.*got 3"):
+        of_kind(Plain, "conv0", IMAGE, 3, window=3)
