@@ -35,8 +35,9 @@ SETTINGS = {"stride": (1, 2), "padding": (1,), "window": (2,), "height": (3,), "
 
 # More than one piece and one tile, where a compiled function cuts its work.
 TWIN_SIZES = {"S": 3, "N": 150, "D": 140, "K": 120, "C": 5, "M": 1000}
-# A piece of work is an image, whatever its channels.
-IMAGE_TWIN_SIZES = TWIN_SIZES | {"D": 5}
+# More than one piece of images, too.  A patch has six numbers per channel: with more channels, the
+# largest number of each window would be far beyond 1, where float32 has no digits of tanh's slope.
+IMAGE_TWIN_SIZES = TWIN_SIZES | {"N": 40, "D": 12, "K": 20}
 # Some units of the last place of float32; the slope of tanh, 1 - h^2, has lost a hundred of them
 # where h is near one.
 TWIN_TOLERANCE = 2e-5
