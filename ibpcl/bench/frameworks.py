@@ -45,6 +45,7 @@ def case(problem):
         "rates": RATES,
         "sizes": tuple(problem.sizes),
         "weights": np.array(WEIGHTS[:4], problem.x.dtype),
+        "image": getattr(problem.model.stages[0], "image", None),
     }
 
 
@@ -59,8 +60,14 @@ def noise_arrays(noise):
     Returns
     -------
     arrays : dict of str to ndarray
-        By name.
+        By name; in a network of several layers by layer and name, such as ``conv0.weight``.
     """
+    if len(noise) > 2:
+        return {
+            f"{layer}.{name}": np.asarray(array)
+            for layer, arrays in noise.items()
+            for name, array in arrays.items()
+        }
     return {
         name: np.asarray(array)
         for name, array in (noise["hidden0"] | {"head": noise["head"]["eps"]}).items()
@@ -94,8 +101,8 @@ def load(name, folder=FOLDER):
 
     Parameters
     ----------
-    name : {"torch", "jax"}
-        The framework.
+    name : {"torch", "torch_convolution", "jax"}
+        The framework, and which step.
     folder : Path
         The folder of the steps.
 

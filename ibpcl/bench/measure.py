@@ -7,7 +7,7 @@ from unittest import mock
 
 import numpy as np
 
-from ibpcl.bench import autoencoder, frameworks, fresh
+from ibpcl.bench import autoencoder, convolution, frameworks, fresh
 from ibpcl.bench.parts import parts
 from ibpcl.bench.problem import MNIST_DENSITY, Problem, Sizes, images, random_images
 from ibpcl.bench.timing import interleave, slope
@@ -124,6 +124,24 @@ def steps(plan, data_dir):
         "frameworks_left_out": reasons,
         "inputs": inputs,
     }
+
+
+def convolutions(plan, data_dir):
+    """Measure the step of a network of convolutions on images of ten classes.
+
+    Parameters
+    ----------
+    plan : Plan
+        Sizes and numbers of rounds.
+    data_dir : str or None
+        Folder of the image files.
+
+    Returns
+    -------
+    values : dict
+        From :func:`ibpcl.bench.convolution.measure`.
+    """
+    return convolution.measure(plan, images(None, data_dir), thread_count())
 
 
 def noise(plan):
@@ -430,6 +448,7 @@ def everything(plan, data_dir=None, say=lambda text: None):
         ("an epoch", epoch, (plan, data_dir)),
         ("an autoencoder", autoencoder.measure, (plan, data_dir)),
         ("the step and its parts", steps, (plan, data_dir)),
+        ("a step with convolutions", convolutions, (plan, data_dir)),
         ("import, compilation, memory", processes, (plan,)),
     ):
         say(title)

@@ -7,6 +7,7 @@ import numpy as np
 from ibpcl.adam import start
 from ibpcl.data import registry
 from ibpcl.models import starts, subnetwork
+from ibpcl.models.architecture import from_line
 from ibpcl.models.elbo import Elbo, Prior, elbo, elbo_vjp
 from ibpcl.models.likelihoods import Softmax
 from ibpcl.models.masked import Masked
@@ -141,9 +142,11 @@ class Problem:
         Whether to leave out inputs that are always zero, as in training.
     dtype : type
         Type of all arrays.
+    line : str
+        Network in place of a hidden layer of K units, see :mod:`ibpcl.models.architecture`.
     """
 
-    def __init__(self, sizes, images, backend, pack=True, dtype=np.float32):
+    def __init__(self, sizes, images, backend, pack=True, dtype=np.float32, line=""):
         self.sizes = sizes._replace(D=images.x.shape[1], N=min(sizes.N, len(images.x)))
         self.backend = backend
         scale = 255 if images.x.dtype == np.uint8 else 1
@@ -151,17 +154,23 @@ class Problem:
         rows = np.linspace(0, len(images.x) - 1, self.sizes.N).astype(int)
         self.x = (images.x[rows] / scale).astype(dtype)
         self.labels = images.labels[rows]
-        self.whole = classifier(self.sizes.D, (sizes.K,), Softmax(), sizes.C, Masked)
+        build = from_line if line else classifier
+        self.whole = build(self.sizes.D, line or (sizes.K,), Softmax(), sizes.C, Masked)
         self.part = (
             subnetwork.usable(self.whole, images.x) if pack else subnetwork.cut(self.whole, {})
         )
         self.model, self.read = self.part.network, self.part.columns(self.x)
         self.vector = self.model.initial(
-            starts.normal(np.random.default_rng(0), SPREAD), SIGMA, (ALPHA,), dtype
+            starts.normal(np.random.default_rng(0), SPREAD),
+            SIGMA,
+            (ALPHA,) * len(self.model.masked),
+            dtype,
         )
         count = self.model.layout.block("mu").stop
         self.prior = Prior(
-            np.zeros(count, dtype), np.zeros(count, dtype), {"hidden0": dtype(ALPHA)}
+            np.zeros(count, dtype),
+            np.zeros(count, dtype),
+            dict.fromkeys(self.model.masked, dtype(ALPHA)),
         )
         self.state, self.rates = start(self.vector), np.empty_like(self.vector)
         for block, rate in RATES.items():

@@ -17,6 +17,8 @@ TARGETS = (
     ("noise_speedup", "numpy.random.Generator over noise", ">=", 10.0),
     ("peak_step_mb", "memory of a step, MB", "<=", 150.0),
     ("vae_step_over_products", "autoencoder: step over its dense products", "<=", 1.5),
+    ("convolution_step_over_products", "convolutions: step over its products", "<=", 2.0),
+    ("convolution_torch_eager_over_step", "convolutions: PyTorch eager over step", ">=", 1.0),
     ("import_s", "import ibpcl, s", "<=", 0.3),
     ("compile_cold_s", "first step after installing, s", "<=", 30.0),
     ("compile_cached_s", "first step of a process, s", "<=", 2.0),
@@ -115,6 +117,9 @@ def table(found, judged=True):
     ]
     lines += [
         f"autoencoder: a masked step {found['vae_masked_step_ms']:.1f} ms, one of fine-tuning "
-        f"{found['vae_finetune_step_ms']:.1f} ms; dense products {found['vae_products_ms']:.1f} ms"
+        f"{found['vae_finetune_step_ms']:.1f} ms; dense products {found['vae_products_ms']:.1f} ms",
+        f"convolutions: {found['convolution_line']}, S = {found['convolution_samples']}: a step "
+        f"{found['convolution_step_ms']:.1f} ms, products "
+        f"{found['convolution_products_ms']:.1f} ms",
     ]
     return "\n".join(lines)

@@ -5,7 +5,16 @@ import json
 import numpy as np
 import pytest
 
-from ibpcl.bench import autoencoder, figure, frameworks, fresh, measure, timing, workers
+from ibpcl.bench import (
+    autoencoder,
+    convolution,
+    figure,
+    frameworks,
+    fresh,
+    measure,
+    timing,
+    workers,
+)
 from ibpcl.bench.problem import MNIST_DENSITY, Problem, Sizes, random_images
 from ibpcl.cli.bench import TARGETS, table
 from ibpcl.inference.backend import backend
@@ -23,6 +32,12 @@ FIRST = (
     "noise_speedup",
     "peak_step_mb",
 )
+
+
+def small_convolutions():
+    sizes = SMALL._replace(D=64)
+    data = random_images(sizes, 0.3)
+    return Problem(sizes, data, backend("numpy"), pack=False, line="conv:3,4;dense:5")
 
 
 @pytest.fixture
@@ -116,6 +131,31 @@ def test_a_framework_computes_the_same_elbo_and_gradient(name, monkeypatch):
     assert frameworks.disagreement(module, problem) > frameworks.TOLERANCE
 
 
+def test_the_products_of_convolutions_are_those_of_all_patches(monkeypatch):
+    problem = small_convolutions()
+    shapes = []
+    multiply = np.matmul
+    products = convolution.products(problem)
+    monkeypatch.setattr(
+        np, "matmul", lambda a, b, out: shapes.append((a.shape, b.shape)) or multiply(a, b, out=out)
+    )
+    products()
+    flops = sum(2 * SMALL.S * a[-2] * a[-1] * b[-1] for a, b in shapes)
+    S, N = SMALL.S, SMALL.N
+    of_layers = (2 * 64 * 9 * 3, 3 * 16 * 27 * 4, 3 * 16 * 5, 3 * 5 * 3)  # positions, patch, units
+    assert len(shapes) == 11 and flops == 2 * S * N * sum(of_layers)
+
+
+def test_pytorch_computes_the_same_elbo_and_gradient_with_convolutions(monkeypatch):
+    if reason := frameworks.missing("torch"):
+        pytest.skip(reason)
+    module = frameworks.load("torch_convolution")
+    problem = small_convolutions()
+    assert frameworks.disagreement(module, problem) < frameworks.TOLERANCE
+    monkeypatch.setattr(frameworks, "TAU", 1.01 * frameworks.TAU)
+    assert frameworks.disagreement(module, problem) > frameworks.TOLERANCE
+
+
 def test_what_is_missing_is_said(tmp_path, monkeypatch):
     assert "not installed" in frameworks.missing("no_such_framework")
     monkeypatch.setattr(frameworks.importlib.util, "find_spec", lambda name: object())
@@ -135,12 +175,13 @@ def test_everything_small(no_pause, monkeypatch, tmp_path):
         fresh, "cold_and_cached", lambda sizes: [{"compile_s": 2.0, "peak_step_mb": 1.0}] * 2
     )
     monkeypatch.setattr(fresh, "import_seconds", lambda rounds: 0.1)
+    monkeypatch.setattr(convolution, "LINE", "conv:2;dense:3")
     plan = measure.QUICK._replace(
         sizes=Sizes(2, 16, 784, 10, 10), axes={"S": (1, 2)}, densities=(0.1,), examples=40
     )
     said = []
     found = measure.everything(plan, say=said.append)
-    assert tuple(found)[: len(FIRST)] == FIRST and len(said) == 7
+    assert tuple(found)[: len(FIRST)] == FIRST and len(said) == 8
     assert json.loads(json.dumps(found, allow_nan=False)) == found
     assert found["torch_eager_over_step"] is None  # left out by a quick plan
     assert all(key in found for key, *_ in TARGETS) and all(
