@@ -4,7 +4,7 @@ import sys
 
 from ibpcl import console, storage
 from ibpcl.cli.execution import in_words_of
-from ibpcl.data import glyphs, registry
+from ibpcl.data import cifar, glyphs, registry
 from ibpcl.data.sources import SOURCES, given_folder
 from ibpcl.errors import UserError
 
@@ -74,10 +74,11 @@ def verify(options):
         for status in registry.status(options.data_dir)
         if status.files and status.summary != "missing"
     ]
-    if given_folder(options.data_dir) is not None and not set(names) & SOURCES.keys():
+    published = (*SOURCES, *cifar.ARCHIVES)
+    if given_folder(options.data_dir) is not None and not set(names) & set(published):
         raise UserError(
             f"{given_folder(options.data_dir)} has no image set: none of the folders "
-            f"{', '.join(SOURCES)} exists"
+            f"{', '.join(published)} exists"
         )
     for name in names:
         folder = registry.verify(name, options.data_dir)

@@ -15,18 +15,19 @@ class DataError(UserError):
 
 
 class Dataset(NamedTuple):
-    """Grey-scale images with their labels, as bytes: 0 = background and 255 = ink.
+    """Images with their labels, as bytes: in grey-scale images 0 = background and 255 = ink.
 
     Attributes
     ----------
     name : str
         Name by which the set is loaded, such as ``"mnist"``.
     train_images : ndarray of uint8, shape (N, 28, 28)
-        Training images; read-only if they come from a file.
+        Training images; read-only if they come from a file.  Images in colour have the shape
+        (N, H, W, 3).
     train_labels : ndarray of uint8, shape (N,)
         Their classes, indices into ``class_names``.
     test_images : ndarray of uint8, shape (M, 28, 28)
-        Test images; read-only if they come from a file.
+        Test images, with the same axes.
     test_labels : ndarray of uint8, shape (M,)
         Their classes, indices into ``class_names``.
     class_names : tuple of str, length C
@@ -86,7 +87,7 @@ def check_dataset(dataset):
     Parameters
     ----------
     dataset : Dataset
-        The data set; images may have a size other than 28 x 28.
+        The data set; images may have a size other than 28 x 28, and three colours.
 
     Returns
     -------
@@ -96,8 +97,8 @@ def check_dataset(dataset):
     Raises
     ------
     DataError
-        If images are missing or not uint8 of shape (N, H, W), labels are not integers of shape
-        (N,), counts or image sizes differ, or a label has no class name.
+        If images are missing or not uint8 of shape (N, H, W) or (N, H, W, 3), labels are not
+        integers of shape (N,), counts or image sizes differ, or a label has no class name.
 
     Examples
     --------
@@ -109,9 +110,12 @@ def check_dataset(dataset):
         images = getattr(dataset, f"{part}_images")
         labels = getattr(dataset, f"{part}_labels")
         what = f"Dataset {dataset.name!r}: {part}"
-        if images.dtype != np.uint8 or images.ndim != 3:
+        if images.dtype != np.uint8 or not (
+            images.ndim == 3 or (images.ndim == 4 and images.shape[3] == 3)
+        ):
             raise DataError(
-                f"{what}_images must be uint8 of shape (N, H, W), got {images.dtype} {images.shape}"
+                f"{what}_images must be uint8 of shape (N, H, W) or (N, H, W, 3), got "
+                f"{images.dtype} {images.shape}"
             )
         if labels.dtype.kind not in "iu" or labels.ndim != 1:
             raise DataError(

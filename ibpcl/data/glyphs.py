@@ -41,7 +41,18 @@ VERSION = 1
 # "tiny_glyphs" are the images of "glyphs", averaged over blocks of 7 x 7 pixels.
 TINY = "tiny_glyphs"
 BLOCK = 7
-CHARACTERS = {"glyphs": "ABCDEFGHIJ", "glyph_digits": "0123456789", TINY: "ABCDEFGHIJ"}
+# "cluttered_glyphs": letters anywhere in the image, among pieces of other letters.
+CLUTTERED = "cluttered_glyphs"
+CHARACTERS = {
+    "glyphs": "ABCDEFGHIJ",
+    "glyph_digits": "0123456789",
+    TINY: "ABCDEFGHIJ",
+    CLUTTERED: "ABCDEFGHIJ",
+}
+# A letter is about 17 pixels high in an image of 28, so that it stays inside with this shift.
+SHIFTED = DEFAULT._replace(shift=5.0)
+PIECES = 4  # pieces of other letters in an image
+PIECE = 6  # pixels of the side of a piece
 TRAIN_FONTS = (
     "DejaVuSans",
     "DejaVuSans-Bold",
@@ -73,8 +84,9 @@ def load(name="glyphs", seed=0):
 
     Parameters
     ----------
-    name : {"glyphs", "glyph_digits", "tiny_glyphs"}
-        The letters A to J, the digits 0 to 9, or the letters with 4 x 4 pixels for small networks.
+    name : {"glyphs", "glyph_digits", "tiny_glyphs", "cluttered_glyphs"}
+        The letters A to J, the digits 0 to 9, the letters with 4 x 4 pixels for small networks, or
+        letters that are shifted by up to 5 pixels, with pieces of other letters as clutter.
     seed : int
         Seed of the distortions, at least 0.  The same seed gives the same bytes with the same
         versions of Matplotlib (with its FreeType), NumPy and SciPy; other versions may rasterize or
@@ -134,7 +146,8 @@ def cache_path(name="glyphs", seed=0):
     """
     _characters(name, "glyphs.cache_path")
     versions = [importlib.metadata.version(package) for package in ("matplotlib", "numpy", "scipy")]
-    makings = (VERSION, DEFAULT, TRAIN_FONTS, TEST_FONTS, TRAIN_PER_CLASS, TEST_PER_CLASS, versions)
+    drawing = (VERSION, *_distortions(name))
+    makings = (*drawing, TRAIN_FONTS, TEST_FONTS, TRAIN_PER_CLASS, TEST_PER_CLASS, versions)
     digest = hashlib.sha256(repr(makings).encode()).hexdigest()[:12]
     drawn = "glyphs" if name == TINY else name
     return cache_folder() / "glyphs" / f"{drawn}-seed{_seed(seed)}-{digest}.npz"
@@ -220,8 +233,9 @@ def render(characters, seed, train=TRAIN_PER_CLASS, test=TEST_PER_CLASS, name="g
             "drawn from the other fonts; Matplotlib 3.11 or later gives those of the documentation",
             stacklevel=2,
         )
+    cluttered = name == CLUTTERED
     parts = [
-        _render_part(characters, fonts, count, np.random.default_rng((seed, part)))
+        _render_part(characters, fonts, count, np.random.default_rng((seed, part)), cluttered)
         for part, (fonts, count) in enumerate(zip(fonts, (train, test), strict=True))
     ]
     return check_dataset(Dataset(name, *parts[0], *parts[1], tuple(characters)))
@@ -237,17 +251,60 @@ def _installed(fonts):
     return installed
 
 
-def _render_part(characters, fonts, count, rng):
+def _distortions(name):
+    """Return what determines the images of a set besides the fonts."""
+    return (SHIFTED, PIECES, PIECE) if name == CLUTTERED else (DEFAULT,)
+
+
+def clutter(images, rng):
+    """Add pieces of other images to each image; the larger number of ink remains.
+
+    Mnih, Heess, Graves and Kavukcuoglu (2014), "Recurrent models of visual attention", Sec. 4.1,
+    add pieces of 8 x 8 pixels of other digits in the same way.
+
+    Parameters
+    ----------
+    images : ndarray of uint8, shape (N, H, W)
+        Images of letters; not modified.
+    rng : numpy.random.Generator
+        Chooses the pieces and their places.
+
+    Returns
+    -------
+    cluttered : ndarray of uint8, shape (N, H, W)
+        Each image with ``PIECES`` pieces of other images.
+
+    Examples
+    --------
+    >>> images = np.eye(28, dtype=np.uint8)[None].repeat(5, axis=0)
+    >>> bool((clutter(images, np.random.default_rng(0)) >= images).all())
+    True
+    """
+    count, height, width = images.shape
+    cluttered = images.copy()
+    for _ in range(PIECES):
+        sources = rng.integers(0, count, count)
+        corners = rng.integers(0, (height - PIECE + 1, width - PIECE + 1), (count, 2, 2))
+        for i, (source, ((a, b), (p, q))) in enumerate(zip(sources, corners, strict=True)):
+            piece = images[source, a : a + PIECE, b : b + PIECE]
+            place = cluttered[i, p : p + PIECE, q : q + PIECE]
+            np.maximum(place, piece, out=place)
+    return cluttered
+
+
+def _render_part(characters, fonts, count, rng, cluttered=False):
+    distortion = SHIFTED if cluttered else DEFAULT
     images = []
     labels = []
     for label, character in enumerate(characters):
         for j, font in enumerate(fonts):
             # if the count does not divide evenly, the first fonts get one image more
             share = len(range(j, count, len(fonts)))
-            images.append(distort(signed_distance(font, character), share, rng))
+            images.append(distort(signed_distance(font, character), share, rng, distortion))
             labels.append(np.full(share, label, np.uint8))
     order = rng.permutation(len(characters) * count)
-    return np.concatenate(images)[order], np.concatenate(labels)[order]
+    images = np.concatenate(images)[order]
+    return clutter(images, rng) if cluttered else images, np.concatenate(labels)[order]
 
 
 def _characters(name, where):

@@ -5,9 +5,9 @@ from pathlib import Path
 from typing import NamedTuple
 
 from ibpcl import shell
-from ibpcl.data import cache, glyphs
+from ibpcl.data import cache, cifar, glyphs
 from ibpcl.data.dataset import DataError, Dataset, check_dataset
-from ibpcl.data.download import fetch
+from ibpcl.data.download import fetch as _fetch
 from ibpcl.data.sources import SOURCES, FileStatus, data_folder, examine, find_files, given_folder
 
 __all__ = ["FileStatus", "Status", "available", "fetch", "load", "status", "verify"]
@@ -41,17 +41,59 @@ class Status(NamedTuple):
 def available():
     """Return the names that :func:`load` accepts, the offline default first.
 
-    >>> available()
-    ('glyphs', 'glyph_digits', 'tiny_glyphs', 'mnist', 'fashion_mnist', 'notmnist')
+    >>> available()[:5]
+    ('glyphs', 'glyph_digits', 'tiny_glyphs', 'cluttered_glyphs', 'mnist')
     """
-    return (*glyphs.CHARACTERS, *SOURCES)
+    return (*glyphs.CHARACTERS, *SOURCES, *cifar.ARCHIVES)
+
+
+def fetch(name, data_dir=None, progress=False):
+    """Download an image set: :func:`ibpcl.data.download.fetch`, for all sets that have mirrors.
+
+    Parameters
+    ----------
+    name : str
+        Name of the image set.
+    data_dir : path-like, optional
+        Folder in which the folder ``name`` is created.
+    progress : bool
+        Whether to show a progress bar on standard error for every file.
+
+    Returns
+    -------
+    folder : pathlib.Path
+        Folder of the files.
+
+    Raises
+    ------
+    DataError
+        If the name is unknown, the download fails, or the set is not downloaded by this package.
+    """
+    if name in cifar.ARCHIVES:
+        raise DataError(f"{name} is not downloaded by this package; {_how_to_get(name, data_dir)}")
+    _check_name(name)
+    return _fetch(name, data_dir, progress)
+
+
+def _how_to_get(name, data_dir):
+    place = data_folder(data_dir) / name / cifar.ARCHIVES[name].file
+    return f"get the binary version from https://www.cs.toronto.edu/~kriz/cifar.html as {place}"
+
+
+def _archive_of(name, data_dir):
+    """Return the path of the archive of CIFAR-10 or CIFAR-100, or raise DataError."""
+    path = cifar.find(name, data_folder(data_dir))
+    if path is None:
+        raise DataError(f"{name}: the archive is missing; {_how_to_get(name, data_dir)}")
+    return path
 
 
 def load(name, data_dir=None, seed=0):
     """Return an image set.
 
-    ``glyphs`` (letters), ``glyph_digits`` and ``tiny_glyphs`` (letters of 4 x 4 pixels) are
-    rendered here and need no files.  The others are read from a folder, and their checksums are
+    ``glyphs`` (letters), ``glyph_digits``, ``tiny_glyphs`` (letters of 4 x 4 pixels) and
+    ``cluttered_glyphs`` (shifted letters among pieces of others) are rendered here and need no
+    files.  The others are read from a folder, and their checksums are
     verified.  Missing files are downloaded if the folder is the user's cache; nothing is ever
     written to a folder that the user has chosen.
 
@@ -83,6 +125,8 @@ def load(name, data_dir=None, seed=0):
     _check_name(name)
     if name in glyphs.CHARACTERS:
         return glyphs.load(name, seed)
+    if name in cifar.ARCHIVES:
+        return cifar.read(name, _archive_of(name, data_dir))
     if given_folder(data_dir) is None and None in find_files(name).values():
         fetch(name)
     arrays = _read(name, data_dir)
@@ -113,6 +157,10 @@ def verify(name, data_dir=None):
     _check_name(name)
     if name in glyphs.CHARACTERS:
         return glyphs.cache_path(name, 0).parent
+    if name in cifar.ARCHIVES:
+        path = _archive_of(name, data_dir)
+        cifar.checked(name, path)
+        return path.parent
     _read(name, data_dir)
     return _folder_of(name, data_dir)
 
@@ -140,7 +188,11 @@ def status(data_dir=None):
         In the order of :func:`available`.
     """
     return tuple(
-        _rendered_status(name) if name in glyphs.CHARACTERS else _file_status(name, data_dir)
+        _rendered_status(name)
+        if name in glyphs.CHARACTERS
+        else _archive_status(name, data_dir)
+        if name in cifar.ARCHIVES
+        else _file_status(name, data_dir)
         for name in available()
     )
 
@@ -187,6 +239,22 @@ def _file_status(name, data_dir):
         else "incomplete"
     )
     return Status(name, folder, files, not wrong, summary)
+
+
+def _archive_status(name, data_dir):
+    file = cifar.ARCHIVES[name].file
+    try:
+        path = cifar.find(name, data_folder(data_dir))
+    except DataError as error:  # no home folder
+        return Status(name, None, (), False, f"missing: {error}")
+    if path is None:
+        status = FileStatus(file, None, "missing")
+        return Status(name, data_folder(data_dir) / name, (status,), False, "missing")
+    try:
+        cifar.checked(name, path)
+    except DataError as error:
+        return Status(name, path.parent, (FileStatus(file, path, str(error)),), False, "damaged")
+    return Status(name, path.parent, (FileStatus(file, path, ""),), True, "verified")
 
 
 def _rendered_status(name):

@@ -15,6 +15,8 @@ from ibpcl.continual.task import Task
 from ibpcl.data.dataset import Dataset, check_dataset
 
 CONSECUTIVE_PAIRS = ((0, 1), (2, 3), (4, 5), (6, 7), (8, 9))
+# Twenty tasks of five classes, as in Lopez-Paz and Ranzato (2017).
+CONSECUTIVE_FIVES = tuple(tuple(range(first, first + 5)) for first in range(0, 100, 5))
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,6 +51,12 @@ class ImageStream:
     def name(self):
         """Name of the stream, such as ``"split-mnist"``."""
         return f"{self.kind}-{self.dataset.name.replace('_', '-')}"
+
+    @property
+    def _image_shape(self):
+        """Height and width; None for images in colour, which have three inputs per pixel."""
+        images = self.dataset.train_images
+        return images.shape[1:] if images.ndim == 3 else None
 
     @property
     def _parts(self):
@@ -119,7 +127,7 @@ class SplitStream(ImageStream):
             chosen = np.flatnonzero(labels >= 0)
             arrays += [_to_inputs(images[chosen]), labels[chosen]]
         names = tuple(self.dataset.class_names[label] for label in pair)
-        return Task("/".join(names), *arrays, len(pair), names, self.dataset.train_images.shape[1:])
+        return Task("/".join(names), *arrays, len(pair), names, self._image_shape)
 
 
 @dataclass(frozen=True, eq=False)
@@ -202,7 +210,7 @@ class PermutedStream(ImageStream):
             *arrays,
             len(names),
             names,
-            self.dataset.train_images.shape[1:],
+            self._image_shape,
         )
 
 
@@ -261,7 +269,7 @@ class ClassStream(ImageStream):
             self.dataset.class_names[label],
             x_train=train,
             x_test=test,
-            image_shape=self.dataset.train_images.shape[1:],
+            image_shape=self._image_shape,
             label=label,
         )
 

@@ -59,6 +59,18 @@ PRESETS = {
     "split-glyphs": Preset(
         "Letters A/B to I/J, five tasks; needs no files.", {"dataset": "glyphs", "stream": "split"}
     ),
+    "split-cluttered-glyphs": Preset(
+        "Letters anywhere among pieces of others, five tasks.",
+        {"dataset": "cluttered_glyphs", "stream": "split"},
+    ),
+    "split-cifar10": Preset(
+        "Colour images, plane/car to ship/truck, five tasks.",
+        {"dataset": "cifar10", "stream": "split"},
+    ),
+    "split-cifar100": Preset(
+        "Colour images of 100 classes, twenty tasks of five.",
+        {"dataset": "cifar100", "stream": "split", "tasks": 20},
+    ),
     "split-mnist": Preset(
         "Handwritten digits 0/1 to 8/9, five tasks.", {"dataset": "mnist", "stream": "split"}
     ),

@@ -10,6 +10,7 @@ from ibpcl.data.own import read_tasks
 from ibpcl.data.pixels import in_unit_range
 from ibpcl.data.subsets import limited, limited_dataset, resplit, with_validation
 from ibpcl.data.tasks import (
+    CONSECUTIVE_FIVES,
     CONSECUTIVE_PAIRS,
     ClassStream,
     IncrementalStream,
@@ -60,21 +61,25 @@ def _image_stream(config):
     """Return the tasks of an image set."""
     kind = config.blend_of or config.stream
     if kind in SPLIT:
-        _check_number(config, len(CONSECUTIVE_PAIRS))
+        _check_number(config, len(_published(config)))
     dataset = registry.load(config.dataset, config.data_dir, config.data_seed)
     if config.generative:
         _check_number(config, len(dataset.class_names))
         return ClassStream(dataset, tuple(range(config.tasks)))
     if kind in SPLIT:
         dataset = resplit(dataset, seed=config.data_seed) if config.stream == "resplit" else dataset
-        return SplitStream(dataset, pairs_of(config))
+        return SplitStream(dataset, groups_of(config))
     if config.validation is None:  # else the limits come after the cut
         dataset = limited_dataset(dataset, config.train_limit, config.test_limit)
     seed = config.seed if config.shuffled else config.data_seed
     return PermutedStream(dataset, config.tasks, seed)
 
 
-def pairs_of(config):
+def _published(config):
+    return CONSECUTIVE_FIVES if config.dataset == "cifar100" else CONSECUTIVE_PAIRS
+
+
+def groups_of(config):
     """Return the classes of each task of a split data set.
 
     Parameters
@@ -84,14 +89,15 @@ def pairs_of(config):
 
     Returns
     -------
-    pairs : tuple of (int, int)
-        The published pairs, in their order or in one that the seed draws. Fewer tasks are the first
-        of more.
+    groups : list of tuple of int
+        The published groups, in their order or in one that the seed draws. Fewer tasks are the
+        first of more.
     """
-    order = np.arange(len(CONSECUTIVE_PAIRS))
+    published = _published(config)
+    order = np.arange(len(published))
     if config.shuffled:
         np.random.default_rng(config.seed).shuffle(order)
-    return tuple(CONSECUTIVE_PAIRS[t] for t in order[: config.tasks])
+    return [published[t] for t in order[: config.tasks]]
 
 
 def _check_number(config, most):

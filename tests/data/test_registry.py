@@ -42,7 +42,7 @@ def test_plain_and_packed_files_load_from_any_of_the_folders(tiny, monkeypatch, 
 def test_unknown_name_lists_the_known_ones(call):
     with pytest.raises(
         DataError,
-        match=r"must be one of glyphs, glyph_digits, tiny_glyphs, mnist, .*, got 'emnist'",
+        match=r"must be one of glyphs, glyph_digits, tiny_glyphs, .*, got 'emnist'",
     ):
         call("emnist")
 

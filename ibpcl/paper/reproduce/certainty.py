@@ -11,7 +11,7 @@ from ibpcl.evaluation.figures import canvas
 from ibpcl.experiments import findings
 from ibpcl.experiments.benchmarks import Row
 from ibpcl.experiments.findings import Summary, learner
-from ibpcl.experiments.streams import make_stream, pairs_of
+from ibpcl.experiments.streams import make_stream, groups_of
 from ibpcl.experiments.tables import (
     FRACTION,
     NATS_PER_EXAMPLE,
@@ -184,7 +184,7 @@ def remembered(measure):
 @remembered
 def _with_heads(m, ours):
     config = ours.cell.config
-    return by_images(m, predicted(ours), make_stream(config), pairs_of(config))
+    return by_images(m, predicted(ours), make_stream(config), groups_of(config))
 
 
 @target(SPLIT, lambda quick: (*ROWS, IMAGES))

@@ -13,7 +13,7 @@ from ibpcl.evaluation.linear import LinearModel
 from ibpcl.experiments import cells, findings
 from ibpcl.experiments.benchmarks import BENCHMARKS
 from ibpcl.experiments.choice import Choice
-from ibpcl.experiments.streams import make_stream, pairs_of
+from ibpcl.experiments.streams import make_stream, groups_of
 from ibpcl.models.likelihoods import mean_over_samples
 from ibpcl.paper.reproduce import certainty
 from ibpcl.paper.reproduce.rows import OURS, REFERENCE
@@ -93,7 +93,7 @@ def test_the_task_under_whose_classes_an_image_is_most_probable(tmp_path, tiny, 
     found = certainty.predicted(supervised)
     monkeypatch.setattr(certainty, "learner", lambda m: Models())
     (cell,) = cells.plan((certainty.IMAGES,), (BENCHMARKS["vae-glyphs"],), Choice(1, out=tmp_path))
-    pairs = pairs_of(supervised.cell.config)
+    pairs = groups_of(supervised.cell.config)
     with_head, alone = certainty.by_images(cells.Measured(cell, {}), found, stream, pairs)
     # the bright pixel is the class
     assert with_head[0] > 90 and alone[0] > 90 and alone[1] > 90
