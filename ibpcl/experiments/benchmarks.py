@@ -111,6 +111,7 @@ BENCHMARKS = {
         Benchmark("split-fashion-mnist", "Fashion MNIST", "split-fashion-mnist", {}, 12000),
         Benchmark("fashion-resplit", "Fashion, re-split", "fashion-resplit", {}, 10000),
         Benchmark("split-glyphs", "glyphs", "split-glyphs", {}, 2000),
+        Benchmark("split-cluttered-glyphs", "cluttered glyphs", "split-cluttered-glyphs", {}, 2000),
         Benchmark(
             "split-tiny-glyphs",
             "tiny glyphs",
@@ -186,10 +187,28 @@ BENCHMARKS = {
         Benchmark(
             "domain-fashion-mnist", "Fashion pairs", "domain-fashion-mnist", {}, 12000, "domain"
         ),
+        Benchmark("domain-notmnist", "notMNIST pairs", "domain-notmnist", {}, 3000, "domain"),
+        Benchmark(
+            "domain-permuted-mnist",
+            "Permuted MNIST, one head",
+            "permuted-mnist-10-domain",
+            {"experiment": "domain-permuted-mnist", "tasks": 5},
+            60000,
+            "domain",
+        ),
+        Benchmark(
+            "domain-permuted-glyphs",
+            "Permuted glyphs, one head",
+            "domain-glyphs",
+            {"experiment": "domain-permuted-glyphs", "stream": "permuted"},
+            10000,
+            "domain",
+        ),
         Benchmark("class-mnist", "MNIST classes", "class-mnist", {}, 12000, "class"),
         Benchmark(
             "class-fashion-mnist", "Fashion classes", "class-fashion-mnist", {}, 12000, "class"
         ),
+        Benchmark("class-notmnist", "notMNIST classes", "class-notmnist", {}, 3000, "class"),
         Benchmark("class-glyphs", "Glyph classes", "class-glyphs", {}, 2000, "class"),
         Benchmark(
             "blended-permuted-mnist",

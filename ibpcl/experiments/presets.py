@@ -110,6 +110,11 @@ PRESETS = {
         {"dataset": "fashion_mnist", "stream": "split"},
         asks="domain",
     ),
+    "domain-notmnist": Preset(
+        "The same with letters from public fonts, A/B to I/J.",
+        {"dataset": "notmnist", "stream": "split"},
+        asks="domain",
+    ),
     "class-mnist": Preset(
         "Digits 0/1 to 8/9, one softmax for all so far.",
         {"dataset": "mnist", "stream": "incremental"},
@@ -118,6 +123,11 @@ PRESETS = {
     "class-fashion-mnist": Preset(
         "The same with clothes, T-shirt/Trouser to Bag/Boot.",
         {"dataset": "fashion_mnist", "stream": "incremental"},
+        asks="domain",
+    ),
+    "class-notmnist": Preset(
+        "The same with letters from public fonts, A/B to I/J.",
+        {"dataset": "notmnist", "stream": "incremental"},
         asks="domain",
     ),
     "class-glyphs": Preset(

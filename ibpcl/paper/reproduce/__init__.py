@@ -18,6 +18,7 @@ TARGETS = {
     "forgetting": "accuracy on each task while later ones are learned",
     "domain": "beyond the paper: one head for all tasks, where forgetting shows",
     "scenarios": "beyond the paper: task-, domain- and class-incremental, all methods",
+    "convolutions": "beyond the paper: convolutions beside a dense network of the same size",
     "structure": "drawings of a small growing network: its weights, masks and heads",
     "masks": "which pixels the masks lie on",
     "sharing": "share of a task's weights that other tasks use as well",

@@ -67,6 +67,7 @@ ROWS = {
     "alpha": "npbcl-fixed,npbcl-increment-5",
     "coresets": "npbcl,npbcl-random-reselected,npbcl-k-center,npbcl-earlier",
     "scenarios": "npbcl,independent",
+    "convolutions": "npbcl-dense,npbcl-conv",
 }
 DATA = {
     "probe-over-tasks": "glyphs,glyphs-1",
