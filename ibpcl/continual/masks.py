@@ -7,6 +7,7 @@ import numpy as np
 
 from ibpcl.models.masked import STANDARD_MASKS
 from ibpcl.models.masked import sticks as shape_parameters
+from ibpcl.models.parameters import corner
 from ibpcl.numerics import sigmoid
 from ibpcl.primitives import kumaraswamy, stick_breaking, sticks
 
@@ -34,7 +35,7 @@ def unpack(bits, shape):
     return np.unpackbits(bits, count=shape[0] * shape[1]).astype(bool).reshape(shape)
 
 
-def union(masks, shape):
+def union(masks, shape, groups=1):
     r"""Return the union of masks, :math:`B^o = B^1 \cup \dots \cup B^{t-1}`.
 
     Parameters
@@ -44,6 +45,8 @@ def union(masks, shape):
         indices.
     shape : tuple of int
         Shape (D, K) of the result.
+    groups : int
+        Number of groups of rows, see :func:`ibpcl.models.parameters.corner`.
 
     Returns
     -------
@@ -52,7 +55,7 @@ def union(masks, shape):
     """
     joined = np.zeros(shape, bool)
     for mask in masks:
-        joined[tuple(map(slice, mask.shape))] |= mask
+        joined[corner(mask.shape, shape, groups)] |= mask
     return joined
 
 

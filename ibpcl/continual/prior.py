@@ -10,10 +10,10 @@ import numpy as np
 
 from ibpcl.models.elbo import Prior
 from ibpcl.models.layers import GAUSSIAN
-from ibpcl.models.parameters import write
+from ibpcl.models.parameters import corner, write
 
 
-def select(used, chosen, other):
+def select(used, chosen, other, groups=1):
     """Combine two sets of a layer's Gaussian parameters according to a mask.
 
     A bias follows its unit: it is taken from ``chosen`` if any weight of the unit is.
@@ -27,6 +27,8 @@ def select(used, chosen, other):
         corner with the lowest indices.  A name may be missing.
     other : dict of str to ndarray
         Parameters by name, with weights (D, K) and biases (K,).
+    groups : int
+        Number of groups of the rows of weights, see :func:`ibpcl.models.parameters.corner`.
 
     Returns
     -------
@@ -42,9 +44,9 @@ def select(used, chosen, other):
     """
     parameters = {name: other[name].copy() for name in GAUSSIAN}
     for name in chosen.keys() & GAUSSIAN:
-        corner = tuple(map(slice, chosen[name].shape))
-        which = (used if name.startswith("weight") else used.any(axis=0))[corner]
-        parameters[name][corner][which] = chosen[name][which]
+        place = corner(chosen[name].shape, other[name].shape, groups)
+        which = (used if name.startswith("weight") else used.any(axis=0))[place]
+        parameters[name][place] = np.where(which, chosen[name], parameters[name][place])
     return parameters
 
 
@@ -85,7 +87,8 @@ def assemble(network, posterior, known, sigma, sticks, gaussian=True, others=Non
     views = network.layout.layers(values)
     flags = network.layout.layers(informative)
     for name, used in known.items():
-        write(views[name], select(used, posterior[name], views[name]))
+        groups = network.layers[name].row_groups
+        write(views[name], select(used, posterior[name], views[name], groups))
     # the switches of residual blocks have no weights
     layers = {name: part for name, part in network.masked.items() if name in network.layers}
     for name, layer in layers.items():

@@ -250,7 +250,7 @@ def open_weights(learner):
     tasks = [learner.assemble(t) for t in range(learner.learned)]
     network, *_ = tasks[-1]
     return {
-        name: hard_masks.union([task[2][name] for task in tasks], layer.shape)
+        name: hard_masks.union([task[2][name] for task in tasks], layer.shape, layer.row_groups)
         for name, layer in network.masked.items()
     }
 

@@ -40,7 +40,7 @@ from ibpcl.methods.own import own_prior
 from ibpcl.models import prediction, subnetwork
 from ibpcl.models.elbo import Flat, Prior
 from ibpcl.models.masked import sticks
-from ibpcl.models.parameters import Layout, write
+from ibpcl.models.parameters import Layout, corner, write
 from ibpcl.noise import generator
 from ibpcl.primitives import weibull
 
@@ -300,7 +300,7 @@ class Context:
         network : ibpcl.models.network.Network
             Architecture only.
         """
-        newest = self.state.widths[-1] if self.state.learned else self.settings.hidden
+        newest = self.state.widths[-1] if self.state.learned else self.settings.widths
         network = self.model.network(
             self.state.inputs, hidden or newest, outputs, self.state.regression
         )
@@ -328,8 +328,11 @@ class Context:
                 self.state.masks[cut_by], self.network_of(cut_by).masked.items(), strict=True
             )
         }
-        # Units are appended, so an earlier network is the top left corner.
-        return {name: mask[tuple(map(slice, layers[name].shape))] for name, mask in masks.items()}
+        # Units are appended, so an earlier network is the corner of each mask.
+        return {
+            name: mask[corner(layers[name].shape, mask.shape, layers[name].row_groups)]
+            for name, mask in masks.items()
+        }
 
     def shared_layout(self, task_id):
         """Return the layout of the shared parameters in the network of a learned task.
@@ -381,7 +384,7 @@ class Context:
         masks = self.masks(task_id)
         newest = self.shared_layout(self.state.learned - 1)
         vector = np.zeros(network.layout.size, np.float32)
-        # Units are appended, so an earlier network is the top left corner of each array.
+        # Units are appended, so an earlier network is the corner of each array.
         vector[network.layout.places(self.model.shares)] = self.state.shared[
             self.shared_layout(task_id).within(newest)
         ]
@@ -512,7 +515,7 @@ def take_in(context, task_id, released):
     key = coresets.released_key(context.seed, state.learned, task_id)
     vector, history = project(context, network, vector, masks, released, "released", key)
     shared = state.shared.copy()
-    # Units are appended, so an earlier network is the top left corner of each array.
+    # Units are appended, so an earlier network is the corner of each array.
     places = context.shared_layout(task_id).within(context.shared_layout(state.learned - 1))
     shared[places] = vector[network.layout.places(model.shares)]
     own = list(state.own)
@@ -590,7 +593,8 @@ def known_weights(context, network):
             used = [np.ones(layer["weight.mu"].shape, bool)]
             if name in network.masked and context.settings.masked_prior:
                 used = [masks[name] for masks in tasks]
-            known[name] = hard_masks.union(used, network.layers[name].shape)
+            layer = network.layers[name]
+            known[name] = hard_masks.union(used, layer.shape, layer.row_groups)
     return context.model.known(network, known)
 
 
@@ -673,7 +677,8 @@ def start(context, network, x, growth=0):
     posterior = context.posterior()
     known = known_weights(context, network)
     for name, used in known.items():
-        write(views[name], priors.select(used, posterior[name], views[name]))
+        groups = network.layers[name].row_groups
+        write(views[name], priors.select(used, posterior[name], views[name], groups))
     context.model.start_own(network, vector, x, rng, known, context.state.alpha, posterior)
     return vector
 
@@ -974,7 +979,8 @@ def leave_empty(context, network, vector, masks):
         return network, vector, masks
     larger, enlarged = enlarge(context, network, vector, more, AFTER_LAST_STEP)
     padded = {
-        name: hard_masks.union([mask], larger.layers[name].shape) for name, mask in masks.items()
+        name: hard_masks.union([mask], larger.masked[name].shape, larger.masked[name].row_groups)
+        for name, mask in masks.items()
     }
     return larger, enlarged, padded
 
@@ -1456,7 +1462,7 @@ class NPBCL(Saved):
     @property
     def hidden(self):
         """Units of each hidden layer of the newest network."""
-        return self.knowledge.widths[-1] if self.learned else self.settings.hidden
+        return self.knowledge.widths[-1] if self.learned else self.settings.widths
 
     @property
     def posterior(self):

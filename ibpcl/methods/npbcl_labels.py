@@ -13,6 +13,7 @@ from ibpcl.models.architecture import from_line
 from ibpcl.models.elbo import Elbo
 from ibpcl.models.masked import Masked
 from ibpcl.models.network import classifier
+from ibpcl.models.parameters import corner
 
 # Parameters of a layer's sticks and of a learned alpha.
 STICKS = ("raw_a", "raw_b", "raw_shape", "raw_scale")
@@ -132,7 +133,7 @@ class LabelModel:
         inputs : int
             Width D of the examples.
         hidden : tuple of int
-            Units of each hidden layer; not used if ``settings.network`` describes the network.
+            Units of each hidden layer; with ``settings.network`` those of its parts conv and dense.
         outputs : int
             Number of network outputs.
         regression : bool
@@ -143,20 +144,16 @@ class LabelModel:
         network : ibpcl.models.network.Network
             Architecture only; its hidden layers are masked.
         """
-        line = self.settings.network
-        build = from_line if line else classifier
-        return build(
-            inputs,
-            line or hidden,
-            self.likelihood(regression),
-            outputs,
-            Masked,
-            self.settings.activation,
-            model=self.settings.mask_model,
-        )
+        settings = self.settings
+        likelihood = self.likelihood(regression)
+        options = {"activation": settings.activation, "model": settings.mask_model}
+        if settings.network:
+            line = settings.network
+            return from_line(inputs, line, likelihood, outputs, Masked, widths=hidden, **options)
+        return classifier(inputs, hidden, likelihood, outputs, Masked, **options)
 
     def hidden(self, network):
-        """Return the units of each hidden layer.
+        """Return the units of each hidden layer, without those of residual blocks.
 
         Parameters
         ----------
@@ -168,7 +165,7 @@ class LabelModel:
         hidden : tuple of int
             From the inputs to the outputs.
         """
-        return tuple(layer.units for layer in network.masked.values())
+        return tuple(network.layers[name].units for name, *_ in self.of_width(network))
 
     def of_width(self, network):
         """Return the masked layers that have the width of each hidden layer.
@@ -183,7 +180,11 @@ class LabelModel:
         names : list of tuple of str
             Names of layers, for each entry of :meth:`hidden`.
         """
-        return [(name,) for name in network.masked]
+        names = [(name,) for name in network.masked if name not in network.bypassed]
+        # residual blocks have the width of the layer before them
+        blocks = [name for name in network.layers if name in network.bypassed]
+        names[-1] = (*names[-1], *blocks)
+        return names
 
     def is_own(self, name):
         """Return whether each task has its own copy of a Gaussian parameter.
@@ -307,7 +308,9 @@ class LabelModel:
             inherited["prior_rho"] = last["prior_rho"] + last["rho"]
             # A network that grew has more units; theirs come after those of the posterior.
             for parameter, values in inherited.items():
-                views[name][parameter][tuple(map(slice, values.shape))] = values
+                view = views[name][parameter]
+                groups = network.masked[name].row_groups
+                view[corner(values.shape, view.shape, groups)] = values
 
     def weighted(self, network, known):
         """Return the weights of the training objective.

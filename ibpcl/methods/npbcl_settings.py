@@ -250,6 +250,11 @@ class MaskedSettings(Training):
         50, "Steps of masked training between looks at the empty units (Sec. 4.6).", at_least=1
     )
 
+    @property
+    def widths(self):
+        """Units of each hidden layer of the first network."""
+        return self.hidden
+
 
 @documented
 @dataclass(frozen=True, init=False)
@@ -369,11 +374,6 @@ class Settings(MaskedSettings):
         super().__post_init__()
         if self.network:
             masks = parse(self.network, "npbcl").masks
-            if self.expand:
-                raise ValueError(
-                    "npbcl: expand must be false with network, because only the layers of hidden "
-                    f"grow, got network {self.network!r}"
-                )
             if masks != "weight" and self.mask_model != MaskModel(self.mask_kl, self.mask_link):
                 raise ValueError(
                     "npbcl: masks that weights share need structured = true, row_sticks = false, "
@@ -411,6 +411,11 @@ class Settings(MaskedSettings):
             max(1, round(share * epochs)) if epochs else 0
             for epochs in (self.epochs, self.finetune_epochs)
         )
+
+    @property
+    def widths(self):
+        """Units of each hidden layer of the first network, or filters and units of its line."""
+        return parse(self.network).widths if self.network else self.hidden
 
     @property
     def mask_model(self):

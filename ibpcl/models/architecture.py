@@ -60,6 +60,35 @@ class Architecture(NamedTuple):
         return sum(counts.get(kind, size + 1) for kind, size in self.stages)
 
     @property
+    def widths(self):
+        """Numbers of filters and units of the parts conv and dense; blocks have the last one."""
+        return tuple(size for kind, size in self.stages if kind != "blocks")
+
+    def resized(self, widths):
+        """Return the parts with other numbers of filters and units.
+
+        Parameters
+        ----------
+        widths : sequence of int
+            One number for each element of ``widths``.
+
+        Returns
+        -------
+        architecture : Architecture
+            The new parts.
+
+        Examples
+        --------
+        >>> parse("conv:4;dense:5;blocks:2").resized((6, 7)).stages
+        (('conv', 6), ('dense', 7), ('blocks', 2))
+        """
+        following = iter(widths)
+        stages = tuple(
+            (kind, size if kind == "blocks" else next(following)) for kind, size in self.stages
+        )
+        return self._replace(stages=stages)
+
+    @property
     def units(self):
         """Number of units of each layer before the head; of a convolution, that of filters."""
         units = []
@@ -143,7 +172,17 @@ def parse(line, owner=""):
     return Architecture(image, masks, tuple(stages))
 
 
-def from_line(inputs, line, likelihood, outputs, kind, activation="relu", head=Gaussian, **options):
+def from_line(
+    inputs,
+    line,
+    likelihood,
+    outputs,
+    kind,
+    activation="relu",
+    head=Gaussian,
+    widths=None,
+    **options,
+):
     """Return a network that a line describes, with a linear output layer, the head.
 
     Convolutions are called ``conv0``, ``conv1``, ..., dense layers ``hidden0``, ..., the layers of
@@ -166,6 +205,8 @@ def from_line(inputs, line, likelihood, outputs, kind, activation="relu", head=G
         Activation function of all layers but the head.
     head : type
         Class of the head.
+    widths : sequence of int, optional
+        Numbers of filters and units in place of those of the line, for a network that has grown.
     **options
         Further arguments of ``kind``, such as ``model``.
 
@@ -189,9 +230,10 @@ def from_line(inputs, line, likelihood, outputs, kind, activation="relu", head=G
     >>> list(net.masked)
     ['conv0', 'conv1', 'hidden0', 'block0', 'block1', 'depth']
     """
-    plan = parse(line)
+    plan = parse(line) if widths is None else parse(line).resized(widths)
     image = _image(plan, inputs, line)
     width = inputs
+    groups = 1  # positions of the images that the next layer reads, each with one input per filter
     stages = []
     for i, (part, size) in enumerate(plan.stages):
         number = sum(kind_before == part for kind_before, _ in plan.stages[:i])
@@ -215,13 +257,17 @@ def from_line(inputs, line, likelihood, outputs, kind, activation="relu", head=G
             )
             stages.append(convolution)
             image = convolution.outputs
+            groups = prod(image[:2])
         elif part == "dense":
-            stages.append(kind(f"hidden{number}", width, size, activation, **options))
+            name = f"hidden{number}"
+            stages.append(kind(name, width, size, activation, row_groups=groups, **options))
+            groups = 1
         else:
             blocks = (kind(f"block{k}", width, width, activation, **options) for k in range(size))
             stages.append(Blocks(tuple(blocks), switched=issubclass(kind, Masked)))
         width = stages[-1].units
-    return Network((*stages, head("head", width, outputs)), likelihood)
+    last = head("head", width, outputs, row_groups=groups)
+    return Network((*stages, last), likelihood)
 
 
 def _image(plan, inputs, line):

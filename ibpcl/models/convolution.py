@@ -298,6 +298,7 @@ def of_kind(
     if masks not in SHARING:
         raise ValueError(f"convolution: masks must be one of {', '.join(SHARING)}, got {masks!r}")
     patch = (*kernel, image[2])
+    options["row_groups"] = prod(kernel)
     if issubclass(kind, Masked):
         options["sharing"] = SHARING[masks](patch)
     positions = prod(

@@ -106,6 +106,7 @@ class Blocks(Stage):
     streams = 2
     model = STANDARD_MASKS
     activation = None
+    row_groups = 1
 
     def __post_init__(self):
         widths = [(block.inputs, block.units) for block in self.blocks]

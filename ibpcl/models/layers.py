@@ -195,6 +195,9 @@ class Layer:
     positions : int
         Number of rows of inputs that each example has: 1, or the positions of a kernel in an image,
         see :mod:`ibpcl.models.convolution`.  The layer then evaluates N times as many rows.
+    row_groups : int
+        Number of groups of inputs that grow with the units of the layer before, one row each: 1, or
+        the positions of a kernel in a convolution, or those of the images that a dense layer reads.
 
     Attributes
     ----------
@@ -212,6 +215,7 @@ class Layer:
     units: int
     activation: str | None = None
     positions: int = field(default=1, kw_only=True)
+    row_groups: int = field(default=1, kw_only=True)
 
     streams: ClassVar[int] = 4
 
@@ -376,7 +380,7 @@ class Plain(Layer):
         The names are those of the means of a Gaussian layer, because a number is its own mean.
         """
         return [
-            Entry(f"{self.name}.weight.mu", self.shape, "plain"),
+            Entry(f"{self.name}.weight.mu", self.shape, "plain", self.row_groups),
             Entry(f"{self.name}.bias.mu", self.shape[1:], "plain"),
         ]
 
@@ -504,6 +508,7 @@ class Gaussian(Layer):
                 f"{self.name}.{side}.{part}",
                 self.weights if side == "weight" else self.shape[1:],
                 part,
+                self.row_groups if side == "weight" else 1,
             )
             for part in ("mu", "log_sigma")
             for side in ("weight", "bias")

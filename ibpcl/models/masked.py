@@ -277,9 +277,11 @@ class Masked(Gaussian):
         entries = super().entries()
         if self.weight_count is not None:
             return entries
-        entries.append(Entry(f"{self.name}.rho", self.mask_shape, "rho"))
+        # masks that all positions of a kernel share have one row per channel
+        groups = max(1, self.row_groups // self.sharing)
+        entries.append(Entry(f"{self.name}.rho", self.mask_shape, "rho", groups))
         entries += [
-            Entry(f"{self.name}.{raw}", self.model.stick_shape(self.shape), "sticks")
+            Entry(f"{self.name}.{raw}", self.model.stick_shape(self.shape), "sticks", groups)
             for raw in ("raw_a", "raw_b")
         ]
         if self.model.learns_alpha:
@@ -287,7 +289,7 @@ class Masked(Gaussian):
                 Entry(f"{self.name}.{raw}", (), "alpha") for raw in ("raw_shape", "raw_scale")
             ]
         if self.model.inherits:
-            entries.append(Entry(f"{self.name}.prior_rho", self.shape, "prior_rho"))
+            entries.append(Entry(f"{self.name}.prior_rho", self.shape, "prior_rho", groups))
         return entries
 
     def start_sticks(self, parameters, alpha):

@@ -21,11 +21,48 @@ class Entry(NamedTuple):
         Shape of the array.
     block : str
         Block of the vector that contains the array, such as ``mu``.
+    groups : int
+        Number of groups of the rows, see :func:`corner`.
     """
 
     name: str
     shape: tuple[int, ...]
     block: str
+    groups: int = 1
+
+
+def corner(shape, larger, groups=1):
+    """Return the index of the entries of a larger array that a smaller one occupies.
+
+    Units are appended, so a smaller array is the corner with the lowest indices.  In a convolution,
+    and in a layer that reads images, there is one group of rows for each position, with one row per
+    channel.  Every group grows, so in each group the first rows are occupied.
+
+    Parameters
+    ----------
+    shape : tuple of int
+        Shape of the smaller array, (D, K) or (K,).
+    larger : tuple of int
+        Shape of the larger array, with the same number of axes.
+    groups : int
+        Number of groups of rows, which divides both numbers of rows.
+
+    Returns
+    -------
+    index : tuple of ndarray or slice
+        Selects an array of shape ``shape`` from the larger array.
+
+    Examples
+    --------
+    >>> np.arange(8).reshape(4, 2)[corner((2, 1), (4, 2), groups=2)]
+    array([[0],
+           [4]])
+    """
+    if groups == 1 or len(shape) == 1:
+        return tuple(map(slice, shape))
+    first = np.arange(groups)[:, None] * (larger[0] // groups)
+    rows = (first + np.arange(shape[0] // groups)).reshape(-1)
+    return np.ix_(rows, np.arange(shape[1]))
 
 
 class Layout:
@@ -232,8 +269,7 @@ class Layout:
     def within(self, larger):
         """Return the positions of the parameters in the vector of a larger layout.
 
-        Each array occupies the corner, with the lowest indices, of the larger array of the same
-        name.
+        Each array occupies the :func:`corner` of the larger array of the same name.
 
         Parameters
         ----------
@@ -253,7 +289,12 @@ class Layout:
         """
         views = larger.views(np.arange(larger.size))
         return np.concatenate(
-            [views[name][tuple(map(slice, shape))].ravel() for name, shape, _ in self.entries]
+            [
+                views[entry.name][
+                    corner(entry.shape, views[entry.name].shape, entry.groups)
+                ].ravel()
+                for entry in self.entries
+            ]
         )
 
 

@@ -6,10 +6,17 @@ from quick import quick
 
 from ibpcl.cli.making_runs import assignments
 from ibpcl.cli.parser import parser
+from ibpcl.continual import masks as hard_masks
 from ibpcl.continual.task import Task
 from ibpcl.errors import UserError
+from ibpcl.inference.backend import backend
 from ibpcl.methods import method
-from ibpcl.models.architecture import NAMED, parse
+from ibpcl.models.architecture import NAMED, from_line, parse
+from ibpcl.models.layers import Pass
+from ibpcl.models.likelihoods import Softmax
+from ibpcl.models.masked import Masked
+from ibpcl.models.parameters import corner
+from ibpcl.noise import Key
 
 COMMON = {"batch": 32, "prediction_samples": 20}
 NPBCL = {
@@ -93,7 +100,7 @@ def test_masks_of_a_convolution_are_stored_and_joined_like_all_others(masks):
         assert (hard["conv0"] == hard["conv0"][:1]).all()  # whole filters
         for block, is_on in zip(("block0", "block1"), hard["depth"][0], strict=True):
             assert is_on or not hard[block].any()
-    assert learner.context.state.widths == ((8, 16, 16, 16, 16),) * 2
+    assert learner.context.state.widths == ((8, 16),) * 2
 
 
 QUICK = {"epochs": 1, "batch": 32}
@@ -165,6 +172,68 @@ def test_the_option_of_the_command_sets_the_line():
     assert assignments(options.assignments) == {"epochs": "1", "network": "conv"}
 
 
+LINES = {
+    "conv:3,4;dense:5": (5, 6, 7),
+    "masks:pair;conv:3,4;dense:5;blocks:2": (5, 6, 7),
+    "masks:filter;conv:3": (5,),
+}
+
+
+@pytest.mark.parametrize("line", LINES)
+def test_a_wider_network_with_empty_new_masks_has_the_same_outputs(line):
+    """Channels are the last axis of patches and flat images: new rows lie between old ones."""
+    small, large = (
+        from_line(64, line, Softmax(), 2, Masked, widths=widths) for widths in (None, LINES[line])
+    )
+    rng = np.random.default_rng(0)
+    vector = rng.normal(size=small.layout.size)
+    wider = rng.normal(size=large.layout.size)
+    wider[small.layout.within(large.layout)] = vector
+    masks = {name: rng.random(part.shape) < 0.7 for name, part in small.masked.items()}
+    padded = {
+        name: hard_masks.union([mask], large.masked[name].shape, large.masked[name].row_groups)
+        for name, mask in masks.items()
+    }
+    x = rng.normal(size=(6, 64))
+    numpy = backend("numpy")
+    found = []
+    for net, parameters, on in ((small, vector, masks), (large, wider, padded)):
+        noise = net.noise(Key(0, 0, 0, 0), 0, 6, numpy, np.float64, relaxed=False)
+        found.append(net.forward(parameters, x, noise, Pass(numpy, on))[0][0])
+    np.testing.assert_allclose(found[0], found[1], rtol=0, atol=1e-12)
+    assert np.abs(found[0]).max() > 0.1
+
+
+@pytest.mark.parametrize("line", ["conv:4;dense:6", "masks:pair;conv:3,2;dense:6;blocks:1"])
+def test_convolutions_grow_and_earlier_tasks_keep_their_masks_and_weights(line):
+    keys = {**NPBCL, "epochs": 2, "finetune_epochs": 1, "start_rho": 2.0}
+    grows = {"expand": True, "empty_units": 2, "expand_every": 4}
+    learner = learned("npbcl", 1, network=line, **keys, **grows)
+    first = learner.context
+    network, vector, masks = first.assemble(0)
+    widths = first.state.widths[0]
+    assert all(now > before for now, before in zip(widths, parse(line).widths, strict=True))
+    for name in ("conv0", "hidden0"):
+        assert not masks[name][:, -2:].any()  # two trailing units are empty
+    learner.learn(strokes(1))
+    later = learner.context
+    assert all(now >= before for now, before in zip(later.state.widths[1], widths, strict=True))
+    assert sum(later.state.widths[1]) > sum(widths)
+    again, vector_again, masks_again = later.assemble(0)
+    assert again.layout == network.layout
+    of_task_1 = later.masks(1)
+    before, after = (network.layout.layers(values) for values in (vector, vector_again))
+    for name, mask in masks.items():
+        np.testing.assert_array_equal(masks_again[name], mask)
+        if name in network.layers:
+            layer = network.layers[name]
+            place = corner(layer.shape, of_task_1[name].shape, layer.row_groups)
+            alone = mask & ~of_task_1[name][place]  # weights that the new task may not move
+            for part in ("weight.mu", "weight.log_sigma"):
+                np.testing.assert_array_equal(before[name][part][alone], after[name][part][alone])
+    assert learner.predict(strokes(0).x_test, 0).shape == (100, 2)
+
+
 def test_a_line_that_does_not_fit_the_images_is_refused():
     chosen = method("npbcl")
     learner = chosen.learner(chosen.settings(network="image:8x9x1;conv:8", **NPBCL), 0, "numpy")
@@ -176,7 +245,6 @@ def test_a_line_that_does_not_fit_the_images_is_refused():
     ("keys", "words"),
     [
         ({"network": "conv:8;pool:2"}, "got 'pool:2'"),
-        ({"network": "conv:8", "expand": True}, "expand .* 'conv:8'"),
         ({"network": "masks:pair;conv:8", "row_sticks": True}, "row_sticks"),
     ],
 )
