@@ -68,6 +68,8 @@ class Squared(Plain):
         Activation function; none by default.
     positions : int
         Number of rows of inputs that each example has, as in :class:`ibpcl.models.layers.Layer`.
+    row_groups : int
+        Number of groups of inputs, as in :class:`ibpcl.models.layers.Layer`.
     """
 
     def forward_vjp(self, dout, cache, needs_dx=True):

@@ -100,6 +100,8 @@ class Gated(Plain):
         Activation function of the outputs; none by default.
     positions : int
         Number of rows of inputs that each example has, as in :class:`ibpcl.models.layers.Layer`.
+    row_groups : int
+        Number of groups of inputs, as in :class:`ibpcl.models.layers.Layer`.
     largest : float
         Largest scale of the gates, > 0: the paper's s_max.
     """

@@ -357,6 +357,8 @@ class Plain(Layer):
         Activation function f; none by default.
     positions : int
         Number of rows of inputs that each example has, as in :class:`Layer`.
+    row_groups : int
+        Number of groups of inputs, as in :class:`Layer`.
     """
 
     def reads_images(self, options):
@@ -471,6 +473,8 @@ class Gaussian(Layer):
         Activation function f; none by default.
     positions : int
         Number of rows of inputs that each example has, as in :class:`Layer`.
+    row_groups : int
+        Number of groups of inputs, as in :class:`Layer`.
     local : bool
         Whether pre-activations are sampled.  If False, weights are sampled, one set per sample for
         all examples, as in :class:`Drawn`.
@@ -646,6 +650,8 @@ class Drawn(Gaussian):
         Activation function f; none by default.
     positions : int
         Number of rows of inputs that each example has, as in :class:`Layer`.
+    row_groups : int
+        Number of groups of inputs, as in :class:`Layer`.
     local : bool
         Whether pre-activations are sampled instead; False by default.
     """

@@ -184,6 +184,8 @@ class Masked(Gaussian):
         Activation function f; none by default.
     positions : int
         Number of rows of inputs that each example has, as in :class:`ibpcl.models.layers.Layer`.
+    row_groups : int
+        Number of groups of inputs, as in :class:`ibpcl.models.layers.Layer`.
     local : bool
         With given masks: whether pre-activations are sampled instead of weights.
     model : MaskModel

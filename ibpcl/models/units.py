@@ -84,6 +84,8 @@ class Units(Gaussian):
         Activation function f; none by default.
     positions : int
         Number of rows of inputs that each example has, as in :class:`ibpcl.models.layers.Layer`.
+    row_groups : int
+        Number of groups of inputs, as in :class:`ibpcl.models.layers.Layer`.
     local : bool
         Must be True: pre-activations are sampled, not weights.
     kl : {"bernoulli", "concrete"}
