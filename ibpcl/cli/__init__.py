@@ -14,7 +14,7 @@ FAILED = 1
 WRONG = 2
 INTERRUPTED = 130
 # Commands that continue where they were interrupted.
-RESUMABLE = ("run", "compare", "tune", "reproduce")
+RESUMABLE = ("run", "compare", "tune", "reproduce", "audit")
 
 
 def main(arguments=None):

@@ -23,8 +23,8 @@ OTHER_NAMES = {
     "per_day": ("late_penalty", "--late-penalty"),
     "at_most": ("late_at_most", "--late-at-most"),
 }
-# Modules of the commands `check` and `class`.
-READS_DOCSTRINGS = ("check", "classroom")
+# Modules of the commands `check`, `audit` and `class`.
+READS_DOCSTRINGS = ("check", "audit", "classroom")
 
 
 def execute(arguments):

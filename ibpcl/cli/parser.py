@@ -4,6 +4,7 @@ import argparse
 import re
 
 from ibpcl import __version__
+from ibpcl.cli.audit import add_parser as add_audit
 from ibpcl.cli.check import add_parser as add_check
 from ibpcl.cli.classroom import add_parser as add_class
 from ibpcl.cli.learn import add_parser as add_learn
@@ -85,6 +86,7 @@ def parser():
     _add_many_runs(commands)
     _add_what_shows(commands)
     add_check(commands)
+    add_audit(commands)
     add_class(commands)
     add_learn(commands)
     return top

@@ -59,12 +59,32 @@ def log(items, version):
     """
     refused = [(path, item.words) for path, item in items if item.verdict == "refused"]
     found = [(path, result) for path, item in items for result in _results(item)]
+    return log_of(found, refused, "ibpcl check", version)
+
+
+def log_of(found, refused, program, version):
+    """Return results on a user's files as a SARIF log.
+
+    Parameters
+    ----------
+    found : sequence of (str, Result)
+        Each file with a mistake or a remark.
+    refused : sequence of (str, str)
+        Each file that could not be judged, with the reason.
+    program, version : str
+        Name and version of the program.
+
+    Returns
+    -------
+    dict
+        The log, which ``json.dumps`` accepts.
+    """
     rules = {**TABLE, **UNFIT_TABLE}
     for _, result in found:
         rules.setdefault(result.kind, Kind(result.kind.replace("_", " "), result.hint))
     names = list(rules)
     driver = {
-        "name": "ibpcl check",
+        "name": program,
         "version": version,
         "rules": [_rule(name, kind) for name, kind in rules.items()],
     }
