@@ -45,7 +45,7 @@ FLOORS = (
     {"continual", "data", "evaluation"},
     {"methods"},
     {"experiments", "exact"},
-    {"paper", "bench", "classroom", "pytest_plugin"},
+    {"paper", "bench", "classroom", "audit", "pytest_plugin"},
     {"learn"},
     {"cli"},
     {"__main__"},

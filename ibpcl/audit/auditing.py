@@ -164,7 +164,8 @@ def files_of(target, folder):
     UserError
         If there is no such file, or it is not in the project.
     """
-    path, name = target, ""
+    path = target
+    name = ""
     if not Path(target).exists() and ":" in target:
         path, _, name = target.rpartition(":")
     given = Path(path)

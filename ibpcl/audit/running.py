@@ -1,6 +1,7 @@
 """Runs of a project's tests in a copy of the project, with limits, one mistake at a time."""
 
 import contextlib
+import importlib.util
 import json
 import os
 import re
@@ -71,7 +72,8 @@ def command_of(text):
     Parameters
     ----------
     text : str
-        Such as ``pytest tests -q`` or ``python -m unittest``.
+        Such as ``pytest tests -q`` or ``python -m unittest``.  A bare ``pytest`` or ``python`` is
+        that of the environment of this program.
 
     Returns
     -------
@@ -97,14 +99,15 @@ def command_of(text):
         raise UserError("audit: `tests` needs a command, such as 'pytest tests -q'")
     name = Path(words[0]).name
     is_python = re.fullmatch(r"python[\d.]*(\.exe)?", name) is not None
-    found = shutil.which(words[0])
+    # A bare name is that of the environment in which this program runs.
+    program = sys.executable if words[0] == name and is_python else shutil.which(words[0])
     if name in ("pytest", "py.test"):
-        beside = Path(found).parent / "python" if found else None
-        python = str(beside) if beside and beside.exists() else sys.executable
+        here = words[0] == name and importlib.util.find_spec("pytest") is not None
+        beside = Path(program).parent / "python" if program else None
+        python = sys.executable if here or not beside or not beside.exists() else str(beside)
         return Command(text, [python, "-m", "pytest", *words[1:]], python, tuple(words[1:]))
-    if found is None and not is_python:
+    if program is None:
         raise UserError(f"audit: there is no program {words[0]!r}, the first word of `tests`")
-    program = found or sys.executable
     if is_python and words[1:3] == ["-m", "pytest"]:
         return Command(text, [program, *words[1:]], program, tuple(words[3:]))
     return Command(text, [program, *words[1:]])

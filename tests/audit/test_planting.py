@@ -1,4 +1,4 @@
-"""Planted mistakes have wrong numbers, in the file as in the judge, and those with right ones go."""
+"""Planted mistakes have wrong numbers, in the file as in the judge."""
 
 import types
 
@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from audit_projects import LAYERS
 
-from ibpcl.audit import auditing, planting
+from ibpcl.audit import auditing, comparing, planting, points
 from ibpcl.audit.agent import written
 
 LOSS = '''import numpy as np
@@ -62,7 +62,7 @@ def test_pasted_lines_show_every_mistake_in_the_changed_file(tmp_path):
             _, cache = module.linear_forward(given["x"], given["w"])
             found.append(module.linear_backward(given["dout"], cache))
         off = [
-            np.shape(a) != np.shape(b) or np.abs(a - b).max() > planting.SAME * np.abs(a).max()
+            np.shape(a) != np.shape(b) or np.abs(a - b).max() > comparing.SAME * np.abs(a).max()
             for a, b in zip(*found, strict=True)
         ]
         assert [name for name, wrong in zip("xw", off, strict=True) if wrong] == mutant["wrt"]
@@ -133,7 +133,7 @@ def test_a_gradient_that_is_wrong_already_is_noted(tmp_path):
 def test_arguments_survive_being_written():
     given = {"x": np.arange(6.0).reshape(2, 3), "n": 3, "pair": (1.5, [True, None]), "s": "same"}
     budget = [100]
-    read = planting._read_arguments({k: written(v, budget) for k, v in given.items()})
+    read = points.read_arguments({k: written(v, budget) for k, v in given.items()})
     np.testing.assert_array_equal(read.pop("x"), given.pop("x"))
     assert read == given and type(read["pair"]) is tuple
     with pytest.raises(TypeError):
