@@ -60,9 +60,18 @@ def small(result):
             continue
         far = max(gaps(found, near), default=0.0)
         finite = all(np.all(np.isfinite(each)) for each in near.right if each.dtype.kind == "f")
-        if w.size and finite and far > SHOWS:
+        if w.size and finite and far > SHOWS and not _vanishes(near):
             return Result(near, result.changed, found, far)
     return result
+
+
+def _vanishes(point):
+    """Return whether a right gradient is zero up to rounding, though it is not at other points."""
+    return any(
+        each.dtype.kind == "f" and np.abs(each).max(initial=0.0) <= SHOWS * size
+        for each, size in zip(point.right, point.sizes, strict=True)
+        if size > 0
+    )
 
 
 def to_paste(shown):

@@ -78,7 +78,7 @@ class Mistake:
         names = ", ".join(self.wrt) or "its input"
         if self.off is None:
             return f"the gradient of {names} has another shape, or is not finite"
-        if self.off >= 1:
+        if self.off > 1:
             return f"the gradient of {names} is off by {self.off:.2g} times its largest entry"
         return f"the gradient of {names} is off by {100 * self.off:.2g} % of its largest entry"
 
@@ -98,11 +98,12 @@ class Mistake:
         lines = [
             f"line {self.line}, {self.kind}{several}: {self.sentence}",
             *change,
-            f"  {self.distance()}; {reached}",
+            f"  {self.distance()}",
+            f"  {reached}",
         ]
         pasted = "\n".join(self.paste)
         if len(pasted) <= MOST_PASTED:
-            lines += ["  a test fails with:", *(f"    {line}" for line in self.paste)]
+            lines += ["  a test at this point fails:", *(f"    {line}" for line in self.paste)]
         else:
             lines.append("  an input and a cotangent to paste are in the JSON and the HTML report")
         return "\n".join(lines)
@@ -256,7 +257,7 @@ class AuditReport:
             caught = len(self.counted) - len(self.survivors)
             head = (
                 f"the tests catch {caught} of {len(self.counted)} mistakes, {self.score:.1f} %, in "
-                f"{len(judged)} gradient functions"
+                f"{len(judged)} gradient function{'s' * (len(judged) > 1)}"
             )
         late = sum(mistake.outcome == "time" for mistake in self.counted)
         parts = [
@@ -364,7 +365,7 @@ class Shown:
             each for each in self.function.survivors if len("\n".join(each.paste)) > MOST_PASTED
         ]
         pasted = [
-            f"line {each.line}, `{each.old}` became `{each.new}`; a test fails with:\n"
+            f"line {each.line}, `{each.old}` became `{each.new}`; a test at this point fails:\n"
             + textwrap.indent("\n".join(each.paste), "  ")
             for each in long
         ]
