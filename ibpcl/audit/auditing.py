@@ -35,7 +35,7 @@ from ibpcl.sandbox import boxes
 from ibpcl.sandbox.worker import Ended, Failed, Limit, Worker
 
 LOADING = 120.0  # seconds to import a file
-JUDGING = 120.0  # seconds to judge all mistakes in a function
+JUDGING = 600.0  # seconds to judge all mistakes in a function
 BEFORE = 1800.0  # seconds of processor time for all tests, without a mistake
 MOST_MESSAGE = (64 << 20, 1 << 20)
 EVERY = ""  # lines with this context belong to all tests

@@ -13,6 +13,7 @@ declares, those with which the project's own tests call the forward, or a guess.
 """
 
 import ast
+import textwrap
 import warnings
 from pathlib import Path
 from typing import NamedTuple
@@ -170,23 +171,21 @@ def plant(families, path):
         raise UserError("its source is in another file")
     counts = dict.fromkeys(("planted", "equivalent", "repeated", "raising", "forward"), 0)
     seen = {}
+    text = Path(path).read_text(encoding="utf-8")
     for name in names:
         if name in families[0].shared and name != code.name:
             continue  # a helper of the forward: a mistake in it changes the forward as well
         for n, (edit, _) in enumerate(families[0].edits(name)):
-            replacements = code.repair(edit)
-            if not replacements or not _is_faithful(code, name, edit, replacements, path):
-                continue
-            counts["planted"] += 1
             verdict, results = compared(families, name, n)
-            if verdict != "wrong":
-                counts[verdict] += 1
-                continue
             key = key_of(results)
-            if key in seen:
-                counts["repeated"] += 1
-                continue
-            seen[key] = _mutant(code, name, Planted(edit, replacements, results))
+            if verdict == "wrong" and key not in seen:
+                replacements = code.repair(edit)
+                if not replacements or not _is_faithful(code.trees[name], edit, replacements, text):
+                    continue
+                seen[key] = _mutant(code, name, Planted(edit, replacements, results))
+            else:
+                counts["repeated" if verdict == "wrong" else verdict] += 1
+            counts["planted"] += 1
     return {
         **counts,
         "line": code.location(code.trees[code.name]).line,
@@ -204,25 +203,22 @@ def _own(code, path):
     }
 
 
-def _is_faithful(code, name, edit, replacements, path):
+def _is_faithful(tree, edit, replacements, text):
     """Return whether the changed text of the file is the changed function."""
-    text = replaced(Path(path).read_text(encoding="utf-8"), replacements)
+    lines = replaced(text, replacements).splitlines(keepends=True)
+    undo = edit.swap()
+    try:
+        wanted = [ast.dump(part) for part in tree.body]
+    finally:
+        undo.swap()
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", SyntaxWarning)
-            tree = ast.parse(text)
-    except SyntaxError:
+            part = "".join(lines[tree.lineno - 1 : tree.end_lineno])
+            (made,) = ast.parse(textwrap.dedent(part)).body
+    except (SyntaxError, ValueError):
         return False
-    undo = edit.swap()
-    try:
-        changed = code.trees[name]
-        wanted = [ast.dump(part) for part in changed.body]
-    finally:
-        undo.swap()
-    for node in ast.walk(tree):
-        if isinstance(node, ast.FunctionDef) and node.lineno == changed.lineno:
-            return [ast.dump(part) for part in node.body[-len(wanted) :]] == wanted
-    return False
+    return [ast.dump(part) for part in made.body[-len(wanted) :]] == wanted
 
 
 def replaced(text, replacements):

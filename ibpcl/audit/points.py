@@ -24,8 +24,7 @@ from ibpcl.verify.prepare import prepare
 from ibpcl.verify.running.trap import limit
 
 NEIGHBOURS = 3  # points near each given one
-COTANGENTS = 2  # at each point
-CALLS = 3  # calls of the project's tests, or a guess, whose arguments are points
+CALLS = 2  # calls of the project's tests, or a guess, whose arguments are points
 PATIENCE = 2.0  # seconds for one mistake: it may loop for ever
 SHORT = (2, 3)  # lengths to which all axes are cut
 DECIMALS = 2  # of the inputs and cotangents that a reader pastes
@@ -197,12 +196,11 @@ def _points_near(problem, target, rng):
         *(_rounded(each) for each in near if each is not None),
         *(each for each in alike if _runs(each)),
     ):
-        for _ in range(COTANGENTS):
-            w = np.round(rng.standard_normal(at.value.size), DECIMALS)
-            w = np.where(w == 0, 0.5, w)
-            if _is_loss(target) and w.size == 1:
-                w = np.ones(1)  # it takes no cotangent
-            points.append(Point(at, w, gradients_at(at, w), ()))
+        w = np.round(rng.standard_normal(at.value.size), DECIMALS)
+        w = np.where(w == 0, 0.5, w)
+        if _is_loss(target) and w.size == 1:
+            w = np.ones(1)  # it takes no cotangent
+        points.append(Point(at, w, gradients_at(at, w), ()))
     every = [point.right for point in points]
     sizes = tuple(max(map(_size, several)) for several in zip(*every, strict=True))
     return [point._replace(sizes=sizes) for point in points]
