@@ -125,7 +125,7 @@ TUTORIALS = (
         "a corrected gradient, from one with five mistakes",
         (),
         ("ibpcl.verify",),
-        (8,),
+        (8, 10),
         1,
         3,
     ),

@@ -35,6 +35,7 @@ KINDS = (
     "step",
     "text",
     "referee",
+    "test",
     "number",
     "choice",
     "prediction",
@@ -65,7 +66,8 @@ class Task:
     function : str
         Name of the student's function.
     forward : str
-        For a gradient, the name of the forward that it belongs to.
+        For a gradient, the name of the forward that it belongs to; for a test, that of the forward
+        whose gradients it tests.
     needs : tuple of str
         Ids of the tasks without which this one cannot be judged.
     wrt : tuple of str
@@ -502,6 +504,8 @@ def _refuse_misfits(assignment):
             raise UserError(f"{where}: function must be given")
         if task.kind in ("choice", "prediction") and not task.choices:
             raise UserError(f"{where}: choices must be given")
+        if task.kind == "test" and not (task.function and task.forward and task.inputs):
+            raise UserError(f"{where}: function, forward and inputs must be given")
         if task.kind == "counterexample" and not (task.forward and task.exhibit):
             raise UserError(f"{where}: forward and exhibit must be given")
 

@@ -41,11 +41,15 @@ def stub(assignment, variant="base", student=""):
         _names(assignment, variant, student),
         _text(assignment),
     ]
-    pieces += [
-        blank(node, tasks[node.name])
-        for node in tree.body
-        if isinstance(node, ast.FunctionDef) and node.name in tasks
-    ]
+    source = assignment.source(variant)
+    tests = [task for task in assignment.tasks if task.kind == "test"]
+    given = {task.forward for task in tests}
+    tasks.update((f"points_{task.forward}", task) for task in tests)
+    for node in tree.body:
+        if isinstance(node, ast.FunctionDef) and node.name in given:
+            pieces.append(ast.get_source_segment(source, node))
+        elif isinstance(node, ast.FunctionDef) and node.name in tasks:
+            pieces.append(blank(node, tasks[node.name]))
     return _joined(pieces)
 
 

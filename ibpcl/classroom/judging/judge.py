@@ -17,6 +17,7 @@ from ibpcl.classroom.judging import (
     other_variants,
     referee,
     underived,
+    written_tests,
 )
 from ibpcl.classroom.judging.examples import add_examples
 from ibpcl.classroom.judging.forwards import (
@@ -40,6 +41,7 @@ JUDGES = {
     "extremes": judge_extremes,
     "vjp": judge_gradient,
     "referee": referee.judge_referee,
+    "test": written_tests.judge_test,
     "number": answers.judge_number,
     "choice": answers.judge_choice,
     "prediction": answers.judge_prediction,

@@ -89,7 +89,9 @@ def test_stubs_are_python_and_give_nothing_away(name, variant):
         r"^def \w+_vjp.*?raise NotImplementedError", text, re.MULTILINE | re.DOTALL
     ):
         assert "math::" not in function and "partial" not in function
-    assert text.count("raise NotImplementedError") == text.count("\ndef ")
+    tested = {task.forward for task in find(name).tasks if task.kind == "test"}
+    given = sum(f"\ndef {forward}(" in text for forward in tested)
+    assert text.count("raise NotImplementedError") == text.count("\ndef ") - given
 
 
 @pytest.mark.parametrize(("name", "variant"), EVERY)
