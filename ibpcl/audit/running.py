@@ -34,7 +34,7 @@ REASONS = (
     ),
     (
         "the tests need a GPU",
-        r"CUDA|No NVIDIA|no kernel image|cudart|[Nn]o GPU|hipError|MPS backend",
+        r"CUDA|NVIDIA|no kernel image|cudart|[Nn]o GPU|hipError|MPS backend",
     ),
     ("the tests need a module that is not installed here", r"ModuleNotFoundError|No module named"),
 )
