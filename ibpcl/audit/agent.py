@@ -19,7 +19,8 @@ import threading
 import time
 
 ORDER = "IBPCL_AUDIT_ORDER"  # environment variable with the file that holds the order
-MOST_ENTRIES = 3000  # numbers in the arguments of a call that is kept
+MOST_ENTRIES = 20_000  # numbers in the arguments of a call that is kept
+MOST_DEPTH = 6  # objects in objects
 MOST_CALLS = 6  # calls of a function that are kept, with arguments of different shapes
 EVERY = ""  # lines that run while no test runs belong to all tests
 
@@ -103,9 +104,7 @@ class Tracing:
             name = self.files[code.co_filename] = real if real in self.given else ""
         if not name:
             return None
-        if (name, code.co_qualname if hasattr(code, "co_qualname") else code.co_name) in (
-            self.functions
-        ):
+        if (name, code.co_qualname) in self.functions:
             self.keep(name, frame)
         seen = self.lines.setdefault(self.now, set())
         seen.add((name, frame.f_lineno))
@@ -119,9 +118,11 @@ class Tracing:
     def keep(self, name, frame):
         """Keep the arguments of a call if they can be written down."""
         code = frame.f_code
-        kept = self.calls.setdefault(f"{name}::{code.co_name}", {})
         names = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
-        if len(kept) >= MOST_CALLS or names[:1] in (("self",), ("cls",)):
+        of_class = names[:1] == ("self",)
+        title = type(frame.f_locals["self"]).__name__ if of_class else code.co_name
+        kept = self.calls.setdefault(f"{name}::{title}", {})
+        if len(kept) >= MOST_CALLS:
             return
         budget = [MOST_ENTRIES]
         try:
@@ -196,25 +197,38 @@ if "pytest" in sys.modules:
     hooks_of_fixtures()
 
 
-def written(value, budget):
-    """Return a value as JSON can write it; the budget limits the number of entries."""
+def written(value, budget, depth=0):
+    """Return a value as JSON can write it; the budget limits the number of entries.
+
+    An object is written as the name of its class with its attributes, and a function or a class as
+    its name.  A generator of random numbers begins anew.
+    """
+    if depth > MOST_DEPTH:
+        raise ValueError("too deep")
     if value is None or isinstance(value, (bool, int, float, str)):
         return {"value": value}
-    if type(value) in (tuple, list):  # a named tuple or another class cannot be made again
-        return {type(value).__name__: [written(item, budget) for item in value]}
+    if type(value) in (tuple, list):
+        return {type(value).__name__: [written(item, budget, depth + 1) for item in value]}
     if isinstance(value, dict):
         if not all(isinstance(key, str) for key in value):
             raise TypeError("keys")
-        return {"dict": {key: written(item, budget) for key, item in value.items()}}
-    kind = getattr(getattr(value, "dtype", None), "kind", "")
-    if kind not in tuple("fiub"):
-        raise TypeError(type(value).__name__)
-    budget[0] -= value.size
-    if budget[0] < 0:
-        raise ValueError("too large")
-    if not hasattr(value, "shape") or type(value).__module__.partition(".")[0] != "numpy":
-        raise TypeError(type(value).__name__)
-    return {"array": value.tolist(), "dtype": str(value.dtype), "shape": list(value.shape)}
+        return {"dict": {key: written(item, budget, depth + 1) for key, item in value.items()}}
+    kind = type(value)
+    if kind.__module__.partition(".")[0] == "numpy":
+        if kind.__name__ in ("Generator", "RandomState"):
+            return {"random": kind.__name__}
+        if getattr(getattr(value, "dtype", None), "kind", "") not in tuple("fiub"):
+            raise TypeError(kind.__name__)
+        budget[0] -= value.size
+        if budget[0] < 0:
+            raise ValueError("too large")
+        return {"array": value.tolist(), "dtype": str(value.dtype), "shape": list(value.shape)}
+    if isinstance(value, type) or type(value).__name__ == "function":
+        return {"name": value.__qualname__}
+    if not hasattr(value, "__dict__") or isinstance(value, tuple):
+        raise TypeError(kind.__name__)
+    state = {key: written(item, budget, depth + 1) for key, item in vars(value).items()}
+    return {"object": kind.__name__, "state": state}
 
 
 def shape_of(values):

@@ -65,14 +65,10 @@ class Program:
             warnings.simplefilter("ignore")
             loaded = loading.load(path)
             targets = discovery.targets_in(loaded.module)
-        forwards = [
-            target.forward.__name__
-            for target in targets.values()
-            if hasattr(target.forward, "__code__")
-        ]
+        forwards = [_called(target, path) for target in targets.values()]
         return {
             "targets": list(targets),
-            "forwards": forwards,
+            "forwards": [name for name in forwards if name],
             "failures": [str(failure) for failure in loaded.failures],
         }
 
@@ -109,6 +105,16 @@ class Program:
             with warnings.catch_warnings(), np.errstate(all="ignore"):
                 warnings.simplefilter("ignore")
                 yield _of_target(loaded.module, target, path, calls, seed, timeout)
+
+
+def _called(target, path):
+    """Return the qualified name of the function that takes the inputs of a target."""
+    function = target.forward
+    if target.kind is not None:
+        function = getattr(target.kind, target.method)
+    code = getattr(function, "__code__", None)
+    own = code is not None and Path(code.co_filename).resolve() == Path(path).resolve()
+    return code.co_qualname if own else ""
 
 
 def _of_target(module, target, path, calls, seed, timeout):

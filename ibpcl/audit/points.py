@@ -5,6 +5,7 @@ Each is moved several times, and its axes are cut to one length: at square matri
 transpose raises no exception.
 """
 
+import contextlib
 from typing import NamedTuple
 
 import numpy as np
@@ -236,10 +237,12 @@ def _of_calls(module, target, calls):
     """Yield makers of the pair at the arguments of calls; those that hide little come first."""
     if given_inputs(module, target):
         return
-    for values in sorted((read_arguments(call) for call in calls), key=_hides):
+    for values in sorted(_readable(calls, vars(module)), key=_hides):
+        inputs = {name: value for name, value in values.items() if name != "self"}
+        of = target._replace(forward=values["self"]) if "self" in values else target
 
-        def recognised_at(values=values):
-            pair = recognised(target.code(values))
+        def recognised_at(of=of, inputs=inputs):
+            pair = recognised(of.code(inputs))
             return make_problem(
                 pair.forward, pair.backward, pair.inputs, pair.wrt, names=pair.names
             )
@@ -252,38 +255,61 @@ def _of_calls(module, target, calls):
             yield standard_at
 
 
+def _readable(calls, names):
+    """Yield the arguments of calls whose classes and functions the file knows."""
+    for call in calls:
+        with contextlib.suppress(KeyError, TypeError, ValueError):
+            yield read_arguments(call, names)
+
+
 def _ready(module, target, seed):
     """Return the pair at declared or guessed inputs."""
     pair = ready(module, target, {}, seed, None)
     return make_problem(pair.forward, pair.backward, pair.inputs, pair.wrt, names=pair.names)
 
 
-def read_arguments(call):
+def read_arguments(call, names):
     """Return the arguments that :func:`ibpcl.audit.agent.written` has written.
 
     Parameters
     ----------
     call : dict of str to dict
         The written arguments.
+    names : dict of str to object
+        The classes and functions of the file.
 
     Returns
     -------
     dict of str to object
+
+    Raises
+    ------
+    KeyError
+        If a class or a function has no name there.
     """
-    return {name: _read(value) for name, value in call.items()}
+    return {name: _read(value, names) for name, value in call.items()}
 
 
-def _read(value):
-    [(kind, inner), *rest] = value.items()
+def _read(value, names):
+    kind = next(iter(value))
+    inner = value[kind]
     if kind == "value":
         return inner
+    if kind == "name":
+        return names[inner]
+    if kind == "random":
+        seeded = {"Generator": np.random.default_rng, "RandomState": np.random.RandomState}
+        return seeded[inner](0)
     if kind == "dict":
-        return {key: _read(item) for key, item in inner.items()}
+        return {key: _read(item, names) for key, item in inner.items()}
+    if kind == "object":
+        made = object.__new__(names[inner])
+        made.__dict__.update({key: _read(item, names) for key, item in value["state"].items()})
+        return made
     if kind in ("tuple", "list"):
-        items = [_read(item) for item in inner]
+        items = [_read(item, names) for item in inner]
         return tuple(items) if kind == "tuple" else items
-    rest = dict(rest)
-    array = np.array(inner, dtype=rest["dtype"]).reshape(rest["shape"])
+    array = np.array(inner, dtype=value["dtype"]).reshape(value["shape"])
     return array if array.ndim else array[()]
 
 

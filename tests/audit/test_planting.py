@@ -124,6 +124,24 @@ def test_inputs_of_the_projects_own_tests_are_used(tmp_path):
     assert planted_in(tmp_path / "a.py", text, calls)["state"] == "planted"
 
 
+def test_objects_of_the_projects_own_tests_are_used(tmp_path):
+    text = LAYER.replace(
+        "        self.W = np.random.default_rng(0).normal(size=(n_in, n_out))\n",
+        "        if n_in != 37:\n            raise ValueError('37')\n"
+        "        self.W = np.random.default_rng(0).normal(size=(n_in, n_out))\n"
+        "        self.rng = np.random.default_rng(0)\n        self.inner = Dense.__new__(Dense)\n",
+    )
+    assert planted_in(tmp_path / "a.py", text)["state"] == "left out"
+    layer = module_of(text).Dense(37, 2)
+    call = {"self": layer, "x": np.arange(74.0).reshape(2, 37)}
+    written_call = {name: written(value, [1000]) for name, value in call.items()}
+    message = planted_in(tmp_path / "a.py", text, {"Dense": [written_call]})
+    assert message["state"] == "planted" and len(message["mutants"]) > 5
+    # a class that the file does not know cannot be made again
+    written_call["self"]["object"] = "Unknown"
+    assert planted_in(tmp_path / "a.py", text, {"Dense": [written_call]})["state"] == "left out"
+
+
 def test_a_gradient_that_is_wrong_already_is_noted(tmp_path):
     wrong = planted_in(tmp_path / "a.py", LAYERS.replace("dout @ w.T", "2 * dout @ w.T"))
     right = planted_in(tmp_path / "b.py", LAYERS)
@@ -133,10 +151,10 @@ def test_a_gradient_that_is_wrong_already_is_noted(tmp_path):
 def test_arguments_survive_being_written():
     given = {"x": np.arange(6.0).reshape(2, 3), "n": 3, "pair": (1.5, [True, None]), "s": "same"}
     budget = [100]
-    read = points.read_arguments({k: written(v, budget) for k, v in given.items()})
+    read = points.read_arguments({k: written(v, budget) for k, v in given.items()}, {})
     np.testing.assert_array_equal(read.pop("x"), given.pop("x"))
     assert read == given and type(read["pair"]) is tuple
     with pytest.raises(TypeError):
-        written(object(), budget)
+        written((number for number in ()), budget)
     with pytest.raises(ValueError):
         written(np.zeros(1000), budget)
