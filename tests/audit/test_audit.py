@@ -8,7 +8,7 @@ import pytest
 from audit_projects import LAYERS, STRONG, WEAK
 
 from ibpcl import audit
-from ibpcl.audit import auditing, project, running
+from ibpcl.audit import auditing, project, running, tracing, trying
 from ibpcl.cli import main
 from ibpcl.errors import UserError
 from ibpcl.sandbox.commands import Ending
@@ -65,7 +65,7 @@ def test_strong_tests_miss_nothing_and_the_command_says_so(project, capsys):
 def test_an_audit_continues_where_it_was_interrupted(project, monkeypatch):
     project(WEAK)
     runs = []
-    known = auditing.Traced(["tests/test_layers.py::test"], {}, 1.0, {}, {}, [], [])
+    known = tracing.Traced(["tests/test_layers.py::test"], {}, 1.0, {}, {}, [], [])
 
     def interrupted(trial, *arguments):
         runs.append(trial.identity)
@@ -74,7 +74,7 @@ def test_an_audit_continues_where_it_was_interrupted(project, monkeypatch):
         return running.Run("caught")
 
     monkeypatch.setattr(auditing, "trace", lambda *arguments: known)
-    monkeypatch.setattr(auditing, "outcome_of", interrupted)
+    monkeypatch.setattr(trying, "outcome_of", interrupted)
     with pytest.raises(KeyboardInterrupt):
         audit.audit("layers.py", PYTEST, most=5, workers=1)
     report = audit.audit("layers.py", PYTEST, most=5, workers=1)

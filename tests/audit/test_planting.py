@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from audit_projects import LAYERS
 
-from ibpcl.audit import auditing, comparing, planting, points
+from ibpcl.audit import comparing, planning, planting, points
 from ibpcl.audit.agent import written
 
 LOSS = '''import numpy as np
@@ -54,7 +54,7 @@ def test_pasted_lines_show_every_mistake_in_the_changed_file(tmp_path):
     right = module_of(LAYERS)
     assert len(message["mutants"]) > 20
     for mutant in message["mutants"]:
-        text = planting.replaced(LAYERS, auditing.replacements_of(mutant))
+        text = planting.replaced(LAYERS, planning.replacements_of(mutant))
         given = {}
         exec("\n".join(mutant["paste"]), {"np": np}, given)
         found = []

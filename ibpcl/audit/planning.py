@@ -1,0 +1,283 @@
+"""The mistakes to try: found and judged in child processes, and chosen evenly."""
+
+import contextlib
+import hashlib
+import json
+import sys
+from dataclasses import dataclass, fields
+
+from ibpcl import console, processors
+from ibpcl.audit import parallel, planting
+from ibpcl.audit.report import FunctionAudit, Mistake
+from ibpcl.codeview.location import Location, Replacement
+from ibpcl.errors import UserError
+from ibpcl.sandbox import boxes
+from ibpcl.sandbox.worker import Ended, Failed, Limit, Worker
+
+LOADING = 120.0  # seconds to import a file
+JUDGING = 600.0  # seconds to judge all mistakes in a function
+MOST_MESSAGE = (64 << 20, 1 << 20)
+
+
+@dataclass
+class Trial:
+    """A mistake with what is needed to plant it and to run the tests.
+
+    Attributes
+    ----------
+    mistake : Mistake
+        The mistake, whose outcome is filled in.
+    parts : list of Replacement
+        The changes of the file.
+    statement : tuple of int
+        First and last line of the statement in which it stands.
+    tests : list of str or None
+        The tests that reach the statement; None if single tests cannot be selected.
+    identity : str
+        A text that only this mistake has.
+    """
+
+    mistake: Mistake
+    parts: list
+    statement: tuple
+    tests: list | None
+    identity: str
+
+    def store(self, run):
+        """Store an outcome in the mistake.
+
+        Parameters
+        ----------
+        run : ibpcl.audit.running.Run
+            The outcome.
+        """
+        self.mistake.outcome = run.outcome
+        self.mistake.by = run.by
+
+
+def found_in(files, judged, name):
+    """Return the gradient functions of each file, and the forwards whose arguments are kept.
+
+    Parameters
+    ----------
+    files : list of pathlib.Path
+        The files, relative to the project.
+    judged : pathlib.Path
+        The copy from which the judge loads them.
+    name : str
+        The only function; empty for all.
+
+    Returns
+    -------
+    functions : dict
+        Names by file; an exception for a file that cannot be loaded.
+    forwards : list of tuple
+        File and qualified name.
+
+    Raises
+    ------
+    UserError
+        If there is no gradient function.
+    """
+    functions = {}
+    forwards = []
+    for file in files:
+        if name:
+            functions[file] = [name]
+        try:
+            with _judge(judged) as worker:
+                answer = worker.ask(
+                    Limit(waiting=LOADING), MOST_MESSAGE, do="functions", path=str(judged / file)
+                )
+        except (Failed, Ended) as error:
+            functions[file] = UserError(f"the file cannot be loaded: {error}")
+            continue
+        if not name and answer["targets"]:
+            functions[file] = answer["targets"]
+        forwards += [(file, each) for each in answer["forwards"]]
+    if not any(functions.values()):
+        raise UserError(
+            "audit: there is no gradient function to audit: expected a function f with an f_vjp "
+            "beside it, or another form that `ibpcl check` reads"
+        )
+    return functions, forwards
+
+
+def _judge(judged):
+    """Return the child process that loads a file of the copy and plants mistakes into it."""
+    start = boxes.unboxed("ibpcl.audit.planting", sys.path)
+    return Worker(start._replace(folder=str(judged), quiet=True))
+
+
+def plan(functions, files, judged, traced, settings):
+    """Return the functions with the mistakes to try, judged by their numbers.
+
+    Parameters
+    ----------
+    functions : dict
+        The names of the gradient functions by file.
+    files : list of pathlib.Path
+        The files.
+    judged : pathlib.Path
+        The copy from which the judge loads them.
+    traced : Traced
+        With the arguments of the tests' calls.
+    settings : Settings
+        The settings.
+
+    Returns
+    -------
+    planned : list of FunctionAudit
+        The functions.
+    trials : list of Trial
+        All mistakes to try.
+    """
+    from tqdm import tqdm
+
+    names = [(file, functions[file]) for file in files if file in functions]
+    with tqdm(
+        total=sum(len(each) for _, each in names if isinstance(each, list)),
+        desc="planting",
+        unit="function",
+        leave=False,
+        file=sys.stderr,
+        disable=console.bar_is_off(settings.progress),
+    ) as bar:
+
+        def of_file(item, _):
+            file, each = item
+            if not isinstance(each, list):
+                return [(FunctionAudit(file.as_posix(), "(file)", reason=str(each)), [])]
+            beginning = f"{file.as_posix()}::"
+            calls = {
+                name.removeprefix(beginning): given
+                for name, given in traced.calls.items()
+                if name.startswith(beginning)
+            }
+            made = []
+            for message in _messages(judged, file, each, calls, settings):
+                made.append(_planned(message, file, judged, traced, settings.most))
+                bar.update()
+            return made
+
+        workers = settings.workers or processors.usable()
+        found = parallel.over(names, workers, contextlib.nullcontext, of_file)
+    pairs = [pair for made in found for pair in made]
+    return [function for function, _ in pairs], [trial for _, made in pairs for trial in made]
+
+
+def _messages(judged, file, names, calls, settings):
+    """Yield the message about each function; one that ends the process is left out."""
+    left = list(names)
+    while left:
+        try:
+            with _judge(judged) as worker:
+                for message in worker.stream(
+                    Limit(waiting=JUDGING + 10),
+                    MOST_MESSAGE,
+                    do="plant",
+                    path=str(judged / file),
+                    names=left,
+                    calls=calls,
+                    seed=settings.seed,
+                    timeout=JUDGING,
+                ):
+                    left = left[1:]
+                    yield message
+            return
+        except (Ended, Failed) as error:
+            if left:
+                words = f"the process that judges mistakes ended: {error}"
+                yield {"name": left.pop(0), "state": "left out", "words": words}
+
+
+def _planned(message, file, judged, traced, most):
+    """Return a function, and the mistakes to try in it."""
+    if message["state"] != "planted":
+        return FunctionAudit(file.as_posix(), message["name"], reason=message["words"]), []
+    found = message["mutants"]
+    chosen = spread(found, most)
+    counts = {
+        name: message[name] for name in ("planted", "equivalent", "repeated", "raising", "forward")
+    }
+    function = FunctionAudit(
+        file.as_posix(),
+        message["name"],
+        message["line"],
+        **counts,
+        left_over=len(found) - len(chosen),
+        note=message["note"],
+    )
+    text = (judged / file).read_text(encoding="utf-8")
+    trials = [_trial(mutant, file.as_posix(), text, traced) for mutant in chosen]
+    function.mistakes = [trial.mistake for trial in trials]
+    return function, trials
+
+
+def _trial(mutant, file, text, traced):
+    """Return a mistake to try."""
+    parts = replacements_of(mutant)
+    first = min(part.where.line for part in parts)
+    tests = traced.reaching(file, *mutant["statement"]) if traced.tests else None
+    named = {field.name for field in fields(Mistake)} & set(mutant)
+    mistake = Mistake(
+        file,
+        **{name: mutant[name] for name in named},
+        before=text.splitlines()[first - 1].strip(),
+        after=planting.replaced(text, parts).splitlines()[first - 1].strip(),
+        tests=None if tests is None else len(tests),
+    )
+    made = json.dumps([file, mutant["replacements"]])
+    identity = hashlib.sha256(made.encode()).hexdigest()[:20]
+    return Trial(mistake, parts, tuple(mutant["statement"]), tests, identity)
+
+
+def replacements_of(mutant):
+    """Return the changes of the file that plant a mistake.
+
+    Parameters
+    ----------
+    mutant : dict
+        A mistake of :func:`ibpcl.audit.planting.plant`.
+
+    Returns
+    -------
+    list of Replacement
+    """
+    return [
+        Replacement(
+            Location("", part["line"], part["column"], part["end_line"], part["end_column"]),
+            part["text"],
+        )
+        for part in mutant["replacements"]
+    ]
+
+
+def spread(found, most):
+    """Return some mistakes, chosen evenly over the lines and kinds.
+
+    Parameters
+    ----------
+    found : list of dict
+        The mistakes.
+    most : int
+        Their largest number; 0 for all.
+
+    Returns
+    -------
+    list of dict
+        In the order of the source.
+
+    Examples
+    --------
+    >>> some = [{"line": n, "kind": "sign"} for n in (1, 1, 2)]
+    >>> [each["line"] for each in spread(some, 2)]
+    [1, 2]
+    """
+    if not most or len(found) <= most:
+        return found
+    groups = {}
+    for n, mutant in enumerate(found):
+        groups.setdefault((mutant["line"], mutant["kind"]), []).append(n)
+    rounds = [(depth, n) for group in groups.values() for depth, n in enumerate(group)]
+    return [found[n] for n in sorted(n for _, n in sorted(rounds)[:most])]
