@@ -11,7 +11,7 @@ from ibpcl.evaluation.figures import canvas
 from ibpcl.experiments import findings
 from ibpcl.experiments.benchmarks import Row
 from ibpcl.experiments.findings import Summary, learner
-from ibpcl.experiments.streams import make_stream, groups_of
+from ibpcl.experiments.streams import groups_of, make_stream
 from ibpcl.experiments.tables import (
     FRACTION,
     NATS_PER_EXAMPLE,

@@ -13,7 +13,7 @@ from ibpcl.evaluation.linear import LinearModel
 from ibpcl.experiments import cells, findings
 from ibpcl.experiments.benchmarks import BENCHMARKS
 from ibpcl.experiments.choice import Choice
-from ibpcl.experiments.streams import make_stream, groups_of
+from ibpcl.experiments.streams import groups_of, make_stream
 from ibpcl.models.likelihoods import mean_over_samples
 from ibpcl.paper.reproduce import certainty
 from ibpcl.paper.reproduce.rows import OURS, REFERENCE
