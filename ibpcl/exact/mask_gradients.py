@@ -34,7 +34,7 @@ import numpy as np
 
 from ibpcl.exact import tiny
 from ibpcl.numerics import logit, sigmoid
-from ibpcl.primitives import bernoulli, concrete
+from ibpcl.primitives import bernoulli, binary_gradients, concrete
 
 MOST = 12  # masks of which all values are summed
 POINTS = 2_000_000  # of a quadrature, at most
@@ -182,9 +182,8 @@ def reinforce(loss, logit_theta, u, baseline=0.0):
     >>> reinforce(Loss(lambda b: b[:, 0]), np.zeros(1), np.array([[0.2], [0.8]])).tolist()
     [[0.5], [-0.0]]
     """
-    theta = sigmoid(logit_theta)
-    b = (u < theta) * 1.0
-    return (loss.value(b) - baseline)[:, None] * (b - theta)
+    b = (u < sigmoid(logit_theta)) * 1.0
+    return binary_gradients.score(loss.value(b) - baseline, b, logit_theta)
 
 
 def arm(loss, logit_theta, u):
@@ -214,7 +213,7 @@ def arm(loss, logit_theta, u):
     [[0.3], [0.3]]
     """
     first, second = _pair(logit_theta, u)
-    return (loss.value(first) - loss.value(second))[:, None] * (u - 0.5)
+    return binary_gradients.arm(loss.value(first) - loss.value(second), u)
 
 
 def disarm(loss, logit_theta, u):
@@ -248,7 +247,7 @@ def disarm(loss, logit_theta, u):
     """
     first, second = _pair(logit_theta, u)
     gap = loss.value(first) - loss.value(second)
-    return 0.5 * gap[:, None] * (first - second) * sigmoid(np.abs(logit_theta))
+    return binary_gradients.disarm(gap, first, second, logit_theta)
 
 
 def _pair(logit_theta, u):
@@ -284,8 +283,8 @@ def straight_through(loss, logit_theta, u):
     >>> straight_through(square, np.zeros(1), np.array([[0.2], [0.8]])).tolist()
     [[0.5], [0.0]]
     """
-    theta = sigmoid(logit_theta)
-    return loss.slope((u < theta) * 1.0) * theta * sigmoid(-logit_theta)
+    b = (u < sigmoid(logit_theta)) * 1.0
+    return binary_gradients.straight_through(loss.slope(b), logit_theta)
 
 
 def relaxed(loss, logit_theta, u, tau):
@@ -333,12 +332,8 @@ def rebar(loss, logit_theta, noise, tau, eta=1.0):
             - \eta \frac{\partial f(\tilde z)}{\partial \phi}, \qquad
         z = \sigma\Bigl(\frac{\phi + \operatorname{logit} u}{\tau}\Bigr), \; b = 1[z > \tfrac12]
 
-    The noise of :math:`\tilde z` is drawn given the mask: :math:`\tilde u = 1 - \theta + v \theta`
-    if b is 1, and :math:`\tilde u = v (1 - \theta)` if it is 0, so
-
-    .. math:: \frac{\partial}{\partial \phi} \bigl(\phi + \operatorname{logit} \tilde u\bigr)
-              = 1 - \frac{1 - \theta}{\tilde u} \;\text{ if } b = 1, \qquad
-              1 - \frac{\theta}{1 - \tilde u} \;\text{ if } b = 0.
+    The relaxed mask :math:`\tilde z` is drawn given the mask, see
+    :func:`ibpcl.primitives.concrete.sample_given`.
 
     Tucker, Mnih, Maddison, Lawson and Sohl-Dickstein (2017), Eq. 7.  With ``eta`` 0 it is
     :func:`reinforce`.
@@ -368,16 +363,13 @@ def rebar(loss, logit_theta, noise, tau, eta=1.0):
     [[0.5]]
     """
     u, v = np.split(noise, 2, axis=1)
-    theta = sigmoid(logit_theta)
-    rest = sigmoid(-logit_theta)
-    b = (u > rest) * 1.0
+    b = (u > sigmoid(-logit_theta)) * 1.0
     z, free = concrete.sample(logit(u), logit_theta, tau)
-    given = np.where(b == 1, rest + v * theta, v * rest)
-    tilde, bound = concrete.sample(logit(given), logit_theta, tau)
-    moved = np.where(b == 1, 1 - rest / given, 1 - theta / (1 - given))
-    score = (loss.value(b) - eta * loss.value(tilde))[:, None] * (b - theta)
+    tilde, given = concrete.sample_given(logit(v), b, logit_theta, tau)
+    residual = loss.value(b) - eta * loss.value(tilde)
+    score = binary_gradients.score(residual, b, logit_theta)
     control = concrete.sample_vjp(loss.slope(z), free)
-    conditional = concrete.sample_vjp(loss.slope(tilde), bound) * moved
+    conditional = concrete.sample_given_vjp(loss.slope(tilde), given)
     return score + eta * (control - conditional)
 
 

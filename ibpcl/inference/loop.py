@@ -13,6 +13,7 @@ from tqdm import tqdm
 from ibpcl import adam, console
 from ibpcl.blas_threads import one_thread
 from ibpcl.errors import NonFiniteError
+from ibpcl.inference.binary_masks import Estimator
 from ibpcl.models.elbo import Elbo
 from ibpcl.noise import generator
 from ibpcl.numerics import finite
@@ -38,7 +39,7 @@ class Record(NamedTuple):
     steps : int
         Number of steps in the epoch.
     tau : float
-        Temperature of the masks at the last step; 0 if none are sampled.
+        Temperature of the masks at the last step; 0 if none are sampled, or all are binary.
     elbo : float
         The ELBO: the log likelihood minus all divergences.
     log_likelihood : float
@@ -82,7 +83,7 @@ class Step(NamedTuple):
     gradient : ndarray, shape (P,)
         Gradient of the loss to minimize, in nats per example.
     tau : float
-        Temperature of the masks; 0 if none are sampled.
+        Temperature of the masks; 0 if none are sampled, or all are binary.
     penalty : float
         Penalty that the method adds to the negative ELBO, in nats for the whole task.
     objective : float or None
@@ -216,6 +217,8 @@ class Fit(NamedTuple):
     tau : tuple of float
         Temperature of sampled masks at the first and at the last step, > 0; it changes
         geometrically.
+    mask_gradient : ibpcl.inference.binary_masks.Estimator
+        How sampled masks get a gradient; by default they are relaxed.
     """
 
     phase: str
@@ -228,6 +231,7 @@ class Fit(NamedTuple):
     rate_end: float = 1.0
     average: float = 0.0
     tau: tuple[float, float] = (1.0, 1.0)
+    mask_gradient: Estimator = Estimator()
 
 
 def fit(vector, objective, rates, examples, plan, adapt=None, update=None):

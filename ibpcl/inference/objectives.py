@@ -6,6 +6,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ibpcl.adam import State
+from ibpcl.inference import binary_masks
 from ibpcl.inference.loop import Fitting, Step, fit, geometric
 from ibpcl.models import subnetwork
 from ibpcl.models.elbo import Elbo, elbo, elbo_vjp
@@ -219,25 +220,41 @@ class Problem(NamedTuple):
         plan = self.plan
         weighted = self.weighted
         small = self.subnet.network
-        tau = geometric(*plan.tau, step, steps) if self.relaxed else 0.0
-        drawn = small.noise(
-            plan.key._replace(step=step), plan.samples, len(x), plan.backend, relaxed=self.relaxed
-        )
-        parts, cache = elbo(
-            small,
-            vector,
-            self.prior,
-            x,
-            y,
-            drawn,
-            self.examples,
-            plan.backend,
-            self.subnet.masks,
-            tau,
-        )
+        has_temperature = self.relaxed and plan.mask_gradient.relaxes
+        tau = geometric(*plan.tau, step, steps) if has_temperature else 0.0
+        key = plan.key._replace(step=step)
+        drawn = small.noise(key, plan.samples, len(x), plan.backend, relaxed=self.relaxed)
+
+        def evaluate(noise, draw=None):
+            return elbo(
+                small,
+                vector,
+                self.prior,
+                x,
+                y,
+                noise,
+                self.examples,
+                plan.backend,
+                self.subnet.masks,
+                tau,
+                draw,
+            )
+
         rise = min(1.0, step / (weighted.warm_up * steps)) if weighted.warm_up > 0 else 1.0
         downhill = Elbo(*(-weight / self.examples for weight in weighted.weights))
-        gradient = elbo_vjp(downhill._replace(kl_latent=downhill.kl_latent * rise), cache)
+        downhill = downhill._replace(kl_latent=downhill.kl_latent * rise)
+        if self.relaxed and plan.mask_gradient.name != "concrete":
+            again = (
+                binary_masks.draw_again(drawn, key, plan.backend)
+                if plan.mask_gradient.name == "rebar"
+                else None
+            )
+            parts, gradient = binary_masks.estimate(
+                plan.mask_gradient, evaluate, drawn, downhill, again
+            )
+        else:
+            parts, cache = evaluate(drawn)
+            gradient = elbo_vjp(downhill, cache)
         penalty, dpenalty = (
             (0.0, None) if weighted.penalty is None else weighted.penalty(vector, gradient)
         )

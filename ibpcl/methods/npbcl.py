@@ -32,6 +32,7 @@ from ibpcl.continual import prior as priors
 from ibpcl.continual.learner import Saved, check_inputs, check_task_id, phase_key
 from ibpcl.errors import TrainingError
 from ibpcl.inference import objectives
+from ibpcl.inference.binary_masks import Estimator
 from ibpcl.inference.loop import Fit
 from ibpcl.inference.objectives import Data
 from ibpcl.methods.npbcl_labels import LabelModel
@@ -263,6 +264,7 @@ class Context:
             self.progress,
             settings.rate_end,
             tau=(settings.tau_start, settings.tau_end),
+            mask_gradient=Estimator(settings.mask_gradient, settings.rebar_eta),
         )
         return plan._replace(**changes)
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ibpcl.continual.coresets import FROM, SELECTIONS
+from ibpcl.inference.binary_masks import ESTIMATORS
 from ibpcl.methods import Training
 from ibpcl.methods.settings_docs import documented
 from ibpcl.models.architecture import line_option, parse
@@ -209,6 +210,17 @@ class MaskedSettings(Training):
         "Log-odds of the mask prior as a function of pi (Sec. 3.2: logit; released code: log).",
         choices=MASK_LINKS,
     )
+    mask_gradient: str = option(
+        "concrete",
+        "Gradient of the masks: concrete relaxes them (Sec. 4.4); the others draw binary masks, "
+        "and all of these but straight_through are unbiased.",
+        choices=ESTIMATORS,
+    )
+    rebar_eta: float = option(
+        1.0,
+        "Weight of the control variate of mask_gradient = rebar; 0 is the score function.",
+        at_least=0,
+    )
     structured: bool = option(
         True,
         "Mask posterior theta = sigma(rho + logit pi) depends on the sticks; else it is sigma(rho) "
@@ -254,6 +266,18 @@ class MaskedSettings(Training):
     def widths(self):
         """Units of each hidden layer of the first network."""
         return self.hidden
+
+    def __post_init__(self):
+        super().__post_init__()
+        plain_score = self.mask_gradient == "score" or (
+            self.mask_gradient == "rebar" and self.rebar_eta == 0
+        )
+        if plain_score and self.samples < 2:
+            raise ValueError(
+                f"{self.method}: mask_gradient {self.mask_gradient!r} without a control variate "
+                "needs samples of at least 2, because the baseline of a sample is the mean loss of "
+                "the others, got samples 1"
+            )
 
 
 @documented
@@ -379,6 +403,11 @@ class Settings(MaskedSettings):
                     "npbcl: masks that weights share need structured = true, row_sticks = false, "
                     "a given alpha and one mask per task"
                 )
+        if self.mask_gradient != "concrete" and self.shared_mask == "ones":
+            raise ValueError(
+                "npbcl: mask_gradient must be 'concrete' with shared_mask 'ones', because no mask "
+                f"is learned, got {self.mask_gradient!r}"
+            )
         if self.shared_mask == "joint" and not self.structured:
             raise ValueError(
                 "npbcl: shared_mask 'joint' needs structured = true, because its prior is an "

@@ -42,12 +42,15 @@ class Switches(NamedTuple):
         Cache of the divergence of the switches.
     backend : ibpcl.inference.backend.Backend
         The functions that computed.
+    draw : ibpcl.models.binary.Binary, ibpcl.models.binary.Conditional or None
+        What drew the switches; None for relaxed ones.
     """
 
     sticks: tuple
     mask: tuple
     divergence: tuple
     backend: object
+    draw: object = None
 
 
 class BlocksPass(NamedTuple):
@@ -302,9 +305,12 @@ class Blocks(Stage):
             drawn["stick"], parameters["raw_a"], parameters["raw_b"], self.model.link
         )
         logit_theta = parameters["rho"] + logit_pi[:, None, :]
-        z, mask_cache = backend.concrete.sample(drawn["mask"], logit_theta, options.tau)
+        if options.draw is None:
+            z, mask_cache = backend.concrete.sample(drawn["mask"], logit_theta, options.tau)
+        else:
+            z, mask_cache = options.draw.sample(drawn, logit_theta, options.tau)
         kl, kl_cache = MASK_KL[self.kl].kl(logit_theta, logit_pi)
-        return z, kl, Switches(stick_cache, mask_cache, kl_cache, backend)
+        return z, kl, Switches(stick_cache, mask_cache, kl_cache, backend, options.draw)
 
     def forward_vjp(self, dout, cache, needs_dx=True):
         """Pull the gradients at outputs and divergences back to inputs and parameters.
@@ -349,13 +355,17 @@ class Blocks(Stage):
             dy = dy if dx is None else dy + dx
         if cache.switches is not None:
             dz = np.stack(dz[::-1], axis=-1)[:, None, :]
-            gradients[self.name] = self._switches_vjp(dz, ddivergences["kl_masks"], cache.switches)
+            gradients[self.name] = self._switches_vjp(dz, ddivergences, cache.switches)
         return dy if needs_dx else None, gradients
 
-    def _switches_vjp(self, dz, dkl, run):
+    def _switches_vjp(self, dz, ddivergences, run):
         """Return the gradients at the parameters of sampled switches."""
-        dlogit_theta, dlogit_pi = MASK_KL[self.kl].kl_vjp(dkl, run.divergence)
-        dlogit_theta = dlogit_theta + run.backend.concrete.sample_vjp(dz, run.mask)
+        dlogit_theta, dlogit_pi = MASK_KL[self.kl].kl_vjp(ddivergences["kl_masks"], run.divergence)
+        if run.draw is None:
+            by_mask = run.backend.concrete.sample_vjp(dz, run.mask)
+        else:
+            by_mask = run.draw.sample_vjp(dz, ddivergences.get("loss"), run.mask)
+        dlogit_theta = dlogit_theta + by_mask
         # rho was broadcast over S
         draw_a, draw_b = run.backend.sticks.log_odds_vjp(dlogit_pi + dlogit_theta[:, 0], run.sticks)
         return {"rho": dlogit_theta.sum(axis=0), "raw_a": draw_a, "raw_b": draw_b}

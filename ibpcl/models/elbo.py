@@ -182,7 +182,9 @@ class Prior(NamedTuple):
         )
 
 
-def elbo(network, vector, prior, x, targets, noise, examples, backend, masks=None, tau=None):
+def elbo(
+    network, vector, prior, x, targets, noise, examples, backend, masks=None, tau=None, draw=None
+):
     r"""Estimate the ELBO of a task from one minibatch, by parts.
 
     Parameters
@@ -209,6 +211,8 @@ def elbo(network, vector, prior, x, targets, noise, examples, backend, masks=Non
     tau : float, optional
         Temperature of the relaxed masks, > 0; needed if masks are sampled.  Gated layers have the
         scale 1 / ``tau``.
+    draw : ibpcl.models.binary.Binary or ibpcl.models.binary.Conditional, optional
+        What draws sampled masks; by default they are relaxed.
 
     Returns
     -------
@@ -236,7 +240,7 @@ def elbo(network, vector, prior, x, targets, noise, examples, backend, masks=Non
     scale = examples / len(x)
     views = network.layout.layers(vector)
     (outputs, divergences), network_cache = network.forward(
-        vector, x, noise, Pass(backend, masks, tau, scale)
+        vector, x, noise, Pass(backend, masks, tau, scale, draw)
     )
     log_p, likelihood_cache = network.likelihood.log_density(views, outputs, targets, backend)
     parts = {name: values.mean() for name, values in divergences.items()}
@@ -265,7 +269,33 @@ def elbo(network, vector, prior, x, targets, noise, examples, backend, masks=Non
     return Elbo(likelihood, kl_weights, kl_sticks=kl_sticks, kl_alpha=kl_alpha, **parts), cache
 
 
-def elbo_vjp(dparts, cache):
+def sample_losses(dparts, cache):
+    r"""Return what each sample contributes to a loss through its masks.
+
+    .. math:: \ell_s = \frac1S \Bigl(w_1 \frac{N}{|b|} \sum_{n \in b} \log p(y_n | x_n, V^s, B^s)
+              + w_2\, KL_s[z]\Bigr)
+
+    with the weights w of ``dparts``.  The other divergences are functions of the parameters alone.
+
+    Parameters
+    ----------
+    dparts : Elbo
+        Weight of each part in the loss.
+    cache : ElboCache
+        From :func:`elbo`.
+
+    Returns
+    -------
+    losses : ndarray, shape (S,)
+        Their sum, and the other parts with their weights, is the loss.
+    """
+    losses = dparts.log_likelihood * cache.scale * cache.log_p.sum(axis=1)
+    if "kl_latent" in cache.divergences:
+        losses = losses + dparts.kl_latent * cache.divergences["kl_latent"]
+    return losses / len(losses)
+
+
+def elbo_vjp(dparts, cache, dloss=None):
     """Pull the gradients at the parts of the ELBO back to ``vector``.
 
     Parameters
@@ -275,6 +305,9 @@ def elbo_vjp(dparts, cache):
         that of a weighted objective.
     cache : ElboCache
         From :func:`elbo`.
+    dloss : ndarray, shape (S,), optional
+        With masks from ``draw``: the number of each sample that an estimator weighs, see
+        :class:`ibpcl.models.binary.Binary`.
 
     Returns
     -------
@@ -290,6 +323,8 @@ def elbo_vjp(dparts, cache):
         name: np.full(samples, getattr(dparts, name) / samples, cache.log_p.dtype)
         for name in cache.divergences
     }
+    if dloss is not None:
+        ddivergences["loss"] = dloss
     gradient = network.forward_vjp((doutputs, ddivergences), cache.forward)
     views = network.layout.layers(gradient)
     for name, stick_cache in cache.sticks.items():

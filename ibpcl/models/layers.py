@@ -46,12 +46,15 @@ class Pass(NamedTuple):
         :class:`ibpcl.models.units.Units` draws binary masks, without a gradient.
     scale : float
         Number of examples of the task for which each example of the minibatch counts, N / batch.
+    draw : ibpcl.models.binary.Binary, ibpcl.models.binary.Conditional or None
+        What draws sampled masks, if they are not relaxed; see :mod:`ibpcl.models.binary`.
     """
 
     backend: object
     masks: dict | None = None
     tau: float | None = None
     scale: float = 1.0
+    draw: object = None
 
 
 class Draw(NamedTuple):
@@ -81,10 +84,13 @@ class Kept(NamedTuple):
         With given masks: the cache of a :class:`Gaussian` layer.
     sampled : tuple or None
         With sampled masks: the ``SampledPass`` of the layer's module.
+    drawn : ibpcl.models.binary.MaskedPass or None
+        With masks from ``Pass.draw``: the cache of :mod:`ibpcl.models.binary`.
     """
 
     given: tuple | None = None
     sampled: tuple | None = None
+    drawn: tuple | None = None
 
 
 class DrawnPass(NamedTuple):

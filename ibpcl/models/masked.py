@@ -18,6 +18,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ibpcl.models import binary
 from ibpcl.models.layers import Draw, Gaussian, Kept, evaluate, evaluate_vjp
 from ibpcl.models.parameters import Entry
 from ibpcl.numerics import inverse_softplus, sigmoid, softplus
@@ -374,6 +375,9 @@ class Masked(Gaussian):
         if options.masks is not None:
             out, cache = super().forward(views, x, noise, options)
             return out, Kept(given=cache)
+        if options.draw is not None:
+            out, cache = binary.forward(self, views, x, noise, options)
+            return out, Kept(drawn=cache)
         parameters = views[self.name]
         drawn = noise[self.name]
         model = self.model
@@ -454,8 +458,10 @@ class Masked(Gaussian):
         gradients : dict of str to dict
             Gradients of the parameters, ``gradients[layer][parameter]``.
         """
-        if cache.sampled is None:
+        if cache.given is not None:
             return super().forward_vjp(dout, cache.given, needs_dx)
+        if cache.drawn is not None:
+            return binary.forward_vjp(self, dout, cache.drawn, needs_dx)
         (dh, ddivergences), model, run = dout, self.model, cache.sampled
         backend = run.backend
         dx, dw, dscaled_bias = evaluate_vjp(dh, run.evaluated, needs_dx)

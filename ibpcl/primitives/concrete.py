@@ -57,6 +57,68 @@ def sample_vjp(dz, cache):
     return dz * z * complement / tau
 
 
+def sample_given(logistic, mask, logit_theta, tau):
+    r"""Draw relaxed masks given the binary masks that they round to.
+
+    .. math:: \tilde z = \sigma\Bigl(\frac{\tilde y}{\tau}\Bigr), \qquad
+              \tilde y = s \operatorname{softplus}\bigl(s \ell + \operatorname{softplus}(s
+              \operatorname{logit}\theta)\bigr), \qquad s = 2 b - 1
+
+    Tucker, Mnih, Maddison, Lawson and Sohl-Dickstein (2017), appendix.  The logits y of
+    :func:`sample` are logistic, and b = 1 says that y > 0.  So the noise u of y is uniform over
+    :math:`[1 - \theta, 1]`: with v uniform, :math:`u = 1 - \theta + v \theta`, and
+
+    .. math:: \operatorname{logit}\theta + \operatorname{logit} u
+              = \log\Bigl(1 + \frac{v}{(1 - v)(1 - \theta)}\Bigr)
+              = \operatorname{softplus}\bigl(\ell - \log(1 - \theta)\bigr),
+              \qquad \ell = \operatorname{logit} v.
+
+    For b = 0 exchange :math:`\theta` with :math:`1 - \theta`, v with 1 - v, and the sign of y.
+
+    Parameters
+    ----------
+    logistic : ndarray, shape (S, D, K)
+        Standard logistic noise, independent of the noise of the binary masks.
+    mask : ndarray, shape (S, D, K)
+        Binary masks b, 0 or 1.
+    logit_theta : ndarray, shape (S, D, K)
+        Log-odds of the mask being on, any real.
+    tau : float
+        Temperature, > 0.
+
+    Returns
+    -------
+    z : ndarray, shape (S, D, K)
+        Relaxed masks, above 1/2 where ``mask`` is 1, and below 1/2 elsewhere.
+    cache : tuple
+        Input of :func:`sample_given_vjp`.
+
+    Examples
+    --------
+    >>> sample_given(np.zeros(2), np.array([1.0, 0.0]), np.zeros(2), 1.0)[0]
+    array([0.75, 0.25])
+    """
+    sign = 2.0 * mask - 1
+    inner = sign * logistic + softplus(sign * logit_theta)
+    y = sign * softplus(inner) / tau
+    z = sigmoid(y)
+    return z, (z, sigmoid(-y), inner, sign, logit_theta, tau)
+
+
+def sample_given_vjp(dz, cache):
+    r"""Pull the gradient at ``z`` back to ``logit_theta``.
+
+    .. math:: \frac{\partial \tilde z}{\partial \operatorname{logit}\theta}
+              = \frac{\tilde z (1 - \tilde z)}{\tau}\,
+              \sigma\bigl(s \ell + \operatorname{softplus}(s \operatorname{logit}\theta)\bigr)\,
+              \sigma(s \operatorname{logit}\theta)
+
+    The two signs s cancel.
+    """
+    z, complement, inner, sign, logit_theta, tau = cache
+    return dz * z * complement / tau * sigmoid(inner) * sigmoid(sign * logit_theta)
+
+
 def log_density_logit(y, logit_theta, tau):
     r"""Evaluate the log density of :math:`Y = \operatorname{logit} z`, element by element.
 
