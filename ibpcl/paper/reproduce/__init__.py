@@ -30,6 +30,7 @@ TARGETS = {
     "shared-mask": "one mask for all tasks instead of one per task",
     "alpha": "rules for alpha: fixed, maximum, increments, learned",
     "coresets": "a coreset per task, or one for all tasks that is chosen again",
+    "mask-gradients": "six estimators of the gradient of the masks, in the learner",
     "mask-kl": "the masks' divergence at weight 1 or less, logit or log link",
     "without-task-names": "beyond the paper: accuracy when the task must be inferred",
     "calibration": "beyond the paper: calibration, and certainty on other tasks",

@@ -55,6 +55,7 @@ KINDS = {
     "shared-mask": variants.shared_mask,
     "alpha": alpha.alpha,
     "coresets": coresets.coresets,
+    "mask-gradients": variants.mask_gradients,
     "mask-kl": variants.mask_kl,
     "without-task-names": certainty.without_task_names,
     "calibration": certainty.calibration,
