@@ -284,13 +284,29 @@ TUTORIALS = (
         2.5,
         6,
     ),
+    Tutorial(
+        "18_mask_gradients",
+        False,
+        (7, 8),
+        "gradients of binary masks without a bias, beside the exact ones and the relaxation",
+        ("Sec. 4.4",),
+        (
+            "ibpcl.primitives.binary_gradients",
+            "ibpcl.inference.binary_masks",
+            "ibpcl.exact.mask_gradients",
+            "ibpcl.exact.mask_study",
+        ),
+        (),
+        4.5,
+        5,
+    ),
 )
 
 # The primitives in the order in which the method uses them.
 DERIVATIONS = {
     "Weights": ("gaussian",),
     "Sticks": ("stick_breaking", "kumaraswamy", "sticks", "stick_divergence", "weibull"),
-    "Masks": ("bernoulli", "concrete"),
+    "Masks": ("bernoulli", "concrete", "binary_gradients"),
     "Layers": ("linear", "masked_linear", "masked_weights", "local_linear", "activations"),
     "Images": (
         "convolution",

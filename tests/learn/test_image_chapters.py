@@ -1,4 +1,4 @@
-"""Chapters 16 and 17: right solutions in unusual forms pass, and wrong ones do not.
+"""Chapters 16 to 18: right solutions in unusual forms pass, and wrong ones do not.
 
 Each file of ``forms/`` solves a whole chapter in another way than the reference.  A wrong solution
 is the reference with one piece of text replaced; the first wrong pieces of all exercises are judged
@@ -32,6 +32,11 @@ BLOCK = "return dy + da @ w.T, h.T @ da, da.sum(axis=0), np.sum(f * dy)"
 DEPTH = "return ddepth * (1 - power - limit * power / (alpha + 1))"
 GAPS = "return np.mean((z[:, 1:] & ~z[:, :-1]).any(axis=1))"
 PRICE = "return 42 * (-np.log(0.3) + (0.3**2 + 0.5**2 - 1) / 2)"
+
+MEAN = "return dmean * theta * (1 - theta) * (f1 - f0), dmean * (1 - theta), dmean * theta"
+GIVEN = "return dz * z * (1 - z) / tau * sigmoid(inner) * sigmoid(s * phi)"
+OPPOSITE = "return gap * (b - opposite) / 2 * sigmoid(np.abs(phi))"
+CONSTANT = "    return 0.8 * 3 + 0.2 * 1\n"
 
 LETTERS = ("a", "b", "c", "d", "", "left", 3, None, ("c",))
 
@@ -159,6 +164,45 @@ WRONG = {
         "b", '    """Choose the meaning of the gradient at the switch of a block that is off."""'
     ),
     "17.8": letters("b", '    """Choose what happens to the predictions for the first task."""'),
+    "18.1": [
+        ("return theta * f1 + (1 - theta) * f0, (", "return theta * f0 + (1 - theta) * f1, ("),
+        (MEAN, MEAN.replace("theta * (1 - theta) * (f1", "(f1")),
+        (MEAN, MEAN.replace("(f1 - f0)", "(f0 - f1)")),
+        (
+            MEAN,
+            MEAN.replace(
+                "dmean * (1 - theta), dmean * theta", "dmean * theta, dmean * (1 - theta)"
+            ),
+        ),
+        (MEAN, MEAN.replace("dmean * (1 - theta), ", "dmean, ")),
+        (MEAN, MEAN.replace("theta * (1 - theta) * (f1", "theta * (f1")),
+    ],
+    "18.2": [
+        ("inner = s * logistic +", "inner = logistic +"),
+        ("z = sigmoid(s * softplus(inner) / tau)", "z = sigmoid(softplus(inner) / tau)"),
+        (GIVEN, GIVEN.replace(" * sigmoid(s * phi)", "")),
+        (GIVEN, GIVEN.replace(" / tau", "")),
+        (GIVEN, GIVEN.replace("sigmoid(inner) * ", "")),
+        (GIVEN, GIVEN.replace("sigmoid(s * phi)", "sigmoid(phi)")),
+        (GIVEN, GIVEN.replace("return dz", "return s * dz")),
+    ],
+    "18.3": [
+        (OPPOSITE, OPPOSITE.replace(" / 2", "")),
+        (OPPOSITE, OPPOSITE.replace("np.abs(phi)", "phi")),
+        (OPPOSITE, OPPOSITE.replace("np.abs(phi)", "-np.abs(phi)")),
+        (OPPOSITE, OPPOSITE.replace("(b - opposite)", "(opposite - b)")),
+        (OPPOSITE, OPPOSITE.replace("(b - opposite) / 2", "(b - 0.5)")),
+        (OPPOSITE, OPPOSITE + ".mean(axis=0)"),
+    ],
+    "18.4": [(CONSTANT, f"    return {x}\n") for x in ("1.4", "2.0", "0.32", "2.2", "-2.6", "'c'")],
+    "18.5": [
+        ("    return 0.8\n", f"    return {x}\n") for x in ("0.2", "0.9", "0.82", "0.1", "1", "[]")
+    ],
+    "18.6": letters(
+        "b", '    """Choose what happens to bias and variance as the temperature falls."""'
+    ),
+    "18.7": letters("a", '    """Choose the losses for which straight-through has no bias."""'),
+    "18.8": letters("c", '    """Choose what REBAR is with eta = 0."""'),
 }
 CALLERS = {"16.2"}  # exercises that call the functions of another one
 # A caller is judged apart from what it calls, so that it is refused for its own mistake.
@@ -166,6 +210,7 @@ APART = [
     CALLERS,
     {name for name in WRONG if name.startswith("16.")} - CALLERS,
     {name for name in WRONG if name.startswith("17.")},
+    {name for name in WRONG if name.startswith("18.")},
 ]
 ROUNDS = [(names, n) for names in APART for n in range(max(len(WRONG[name]) for name in names))]
 REASON = "a chapter is judged for each"
@@ -186,7 +231,7 @@ def checked(tmp_path, number, source):
 @pytest.mark.parametrize(
     "path",
     quick(
-        ["chapter_16-right_loops", "chapter_17-right_loops"],
+        ["chapter_16-right_loops", "chapter_17-right_loops", "chapter_18-right_loops"],
         FORMS,
         REASON,
         name=lambda path: f"{path.parent.name}-{path.stem}",
@@ -219,7 +264,7 @@ def test_a_wrong_solution_of_an_exercise_is_refused(tmp_path, names, at):
     assert wrong <= refused <= wrong | CALLERS
 
 
-@pytest.mark.parametrize("number", [16, 17])
+@pytest.mark.parametrize("number", [16, 17, 18])
 def test_every_exercise_has_wrong_and_right_forms(number):
     assert all(len(WRONG[name]) >= FEWEST_WRONG for name in chapter_of(number).exercises)
     assert sum(path.parent.name == f"chapter_{number}" for path in FORMS) >= FEWEST_RIGHT
