@@ -317,7 +317,7 @@ DERIVATIONS = {
     ),
     "Deep networks": ("normalization", "residual"),
     "Outputs": ("likelihoods", "latent"),
-    "Other methods": ("quadratic", "proximal", "lstm"),
+    "Other methods": ("quadratic", "proximal", "lstm", "film"),
 }
 # Sections of docs/short-derivations.md, for primitives that no tutorial derives.
 SHORT = (
@@ -336,6 +336,7 @@ SHORT = (
     "pooled_convolution",
     "normalization",
     "residual",
+    "film",
 )
 
 

@@ -19,8 +19,9 @@ from ibpcl.errors import TrainingError
 from ibpcl.exact import points, tiny
 from ibpcl.methods import bgd as bgd_rules
 from ibpcl.methods import ewc as ewc_rules
+from ibpcl.methods import gvcl as gvcl_rules
 from ibpcl.methods import laplace as laplace_rules
-from ibpcl.primitives import gaussian
+from ibpcl.primitives import gaussian, quadratic
 
 EWC_SETTINGS = ewc_rules.Settings(variant="separate", weight=1.0)
 # Examples per step of BGD.  Its step uses the gradient before the step, and overshoots with a wide
@@ -272,15 +273,47 @@ def vcl(network, before, x, y):
     after : Belief
         Belief after the task.
     """
-    prior_log_sigma = np.log(np.diag(before.covariance)) / 2
+    return gvcl(network, before, x, y, beta=1.0, weight=1.0)
+
+
+def gvcl(network, before, x, y, beta, weight):
+    r"""Apply generalized variational continual learning with a mean-field Gaussian.
+
+    .. math:: q_t = \arg\min_q\; \mathbb E_q[L_t(w)] + \beta\, KL_\lambda[q \| q_{t - 1}]
+
+    Loo, Swaroop and Turner (2021), with the precisions of :func:`ibpcl.methods.gvcl.tempered`.
+
+    Parameters
+    ----------
+    network : ibpcl.exact.tiny.TinyNetwork
+        The network.
+    before : Belief
+        Belief before the task, with a diagonal covariance.
+    x : ndarray, shape (N, D)
+        Inputs.
+    y : ndarray, shape (N,) or (N, C)
+        Targets.
+    beta, weight : float
+        Weights :math:`\beta`, > 0, and :math:`\lambda`, >= 0; both 1 is :func:`vcl`.
+
+    Returns
+    -------
+    after : Belief
+        Belief after the task.
+    """
+    variance = np.diag(before.covariance)
+    prior_log_sigma = np.log(variance) / 2
+    pull = gvcl_rules.tempered(1 / variance, network.prior_sigma**-2, weight) - 1 / variance
 
     def negative_elbo(v):
         mu, log_sigma = np.split(v, 2)
         divergence, cache = gaussian.kl(mu, log_sigma, before.mean, prior_log_sigma)
-        dmu, dlog_sigma, _, _ = gaussian.kl_vjp(1.0, cache)
+        dmu, dlog_sigma, _, _ = gaussian.kl_vjp(beta, cache)
+        more, more_cache = quadratic.penalty(mu, before.mean, pull)
+        dmu = dmu + quadratic.penalty_vjp(beta, more_cache)[0]
         expected, *slopes = expected_loss(network, mu, log_sigma, x, y)
         gradient = np.concatenate([dmu + slopes[0], dlog_sigma + slopes[1]])
-        return expected + divergence, gradient
+        return expected + beta * (divergence + more), gradient
 
     v = best(negative_elbo, np.concatenate([before.mean, prior_log_sigma]))
     mu, log_sigma = np.split(v, 2)

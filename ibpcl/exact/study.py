@@ -50,11 +50,20 @@ SETTINGS = {
     "laplace": {"epochs": 400, "rate": 0.02, "prior_sigma": PRIOR_SIGMA},
     "vcl": {"epochs": 400, "rate": 0.03, "rate_end": 0.05, "likelihood_epochs": 0}
     | {"prior_sigma": PRIOR_SIGMA},
+    "gvcl": {"epochs": 400, "rate": 0.03, "rate_end": 0.05, "likelihood_epochs": 0}
+    | {"prior_sigma": PRIOR_SIGMA},
     "bgd": {"epochs": 150, "start_sigma": 0.1},
     "npbcl": {"epochs": 150, "finetune_epochs": 150, "prior_sigma": PRIOR_SIGMA}
     | {"weight_rate": 0.02, "finetune_rate": 0.02, "rate_end": 0.1},
 }
-LABELS = {"ewc": "EWC", "laplace": "Laplace", "vcl": "VCL", "bgd": "BGD", "npbcl": "NPBCL"}
+LABELS = {
+    "ewc": "EWC",
+    "laplace": "Laplace",
+    "vcl": "VCL",
+    "gvcl": "GVCL",
+    "bgd": "BGD",
+    "npbcl": "NPBCL",
+}
 EXAMPLES, START = range(2)  # streams of the noise
 
 
@@ -309,13 +318,25 @@ def write(folder, measured_tables):
     )
 
 
-def main():
-    """Print the tables, and write them on request."""
+def main(arguments=None):
+    """Print the tables, and write them on request.
+
+    Parameters
+    ----------
+    arguments : list of str, optional
+        Words of the command line; those of this process if not given.
+    """
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--seeds", type=int, default=5, help="number of seeds")
+    parser.add_argument(
+        "--methods", default=",".join(SETTINGS), help="methods with commas between (default: all)"
+    )
     parser.add_argument("--out", help="folder for values.csv")
-    options = parser.parse_args()
-    results = measured(options.seeds)
+    options = parser.parse_args(arguments)
+    names = tuple(options.methods.split(","))
+    if unknown := [name for name in names if name not in SETTINGS]:
+        parser.error(f"--methods must be among {', '.join(SETTINGS)}, got {', '.join(unknown)}")
+    results = measured(options.seeds, names)
     print("\n\n".join(map(text, results)))
     if options.out:
         write(options.out, results)

@@ -117,6 +117,13 @@ SPACES = {
         "prior_sigma": LogUniform(0.1, 10.0),
         "start_sigma": LogUniform(1e-3, 0.1),
     },
+    "gvcl": {
+        **FALLING,
+        "beta": LogUniform(1e-3, 1.0),
+        "weight": LogUniform(1.0, 1e3),
+        "prior_sigma": LogUniform(0.1, 10.0),
+        "start_sigma": LogUniform(1e-3, 0.1),
+    },
     "den": {
         **FALLING,
         "sparsity": LogUniform(1e-6, 1e-3),

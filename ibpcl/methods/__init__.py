@@ -52,6 +52,7 @@ ABOUT = {
     "ewc": About("EWC", "Kirkpatrick et al. (2017)", ("task", "domain", "images")),
     "imm": About("IMM", "Lee et al. (2017)", ("task", "domain", "images")),
     "vcl": About("VCL", "Nguyen et al. (2018)", ("task", "domain", "images")),
+    "gvcl": About("GVCL", "Loo et al. (2021)", ("task", "domain")),
     "den": About("DEN", "Yoon et al. (2018)", ("task", "grow")),
     "rcl": About("RCL", "Xu and Zhu (2018)", ("task", "grow")),
     "si": About("SI", "Zenke et al. (2017)", ("task", "domain", "images")),

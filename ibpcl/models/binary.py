@@ -3,7 +3,7 @@ r"""Masked layers with binary masks: the passes from which a gradient without a 
 A pass draws its masks by an object with a pair of methods:
 
 - ``sample(drawn, logit_theta, tau)`` returns the masks and a cache;
-- ``sample_vjp(dz, dloss, cache)`` returns the gradient at the log-odds, from the gradient at the
+- ``gradient(dz, dloss, cache)`` returns the gradient at the log-odds, from the gradient at the
   masks and from one number for each sample.
 
 :class:`Binary` draws binary masks, :class:`Conditional` relaxed masks given the binary ones.  If
@@ -53,12 +53,12 @@ class Binary:
         b : ndarray, shape (S, D, K)
             Zeros and ones.
         cache : tuple
-            Input of :meth:`sample_vjp`.
+            Input of :meth:`gradient`.
         """
         b = binary_gradients.sample(drawn["mask"], logit_theta)
         return b, (b, drawn["mask"], logit_theta)
 
-    def sample_vjp(self, db, dloss, cache):
+    def gradient(self, db, dloss, cache):
         """Estimate the gradient at the log-odds.
 
         Parameters
@@ -109,12 +109,12 @@ class Conditional:
         z : ndarray, shape (S, D, K)
             Masks in [0, 1].
         cache : tuple
-            Input of :meth:`sample_vjp`.
+            Input of :meth:`gradient`.
         """
         b = binary_gradients.sample(drawn["mask"], logit_theta)
         return concrete.sample_given(drawn["again"], b, logit_theta, tau)
 
-    def sample_vjp(self, dz, dloss, cache):
+    def gradient(self, dz, dloss, cache):
         """Pull the gradient at the masks back to the log-odds.
 
         Parameters
@@ -288,7 +288,7 @@ def forward_vjp(layer, dout, run, needs_dx=True):
     # weights that share a mask were broadcast over axis 1
     dz = (by_mask * _by_mask(layer, run.v)).sum(axis=1)
     dz = dz + backend.masked_linear.column_activity_vjp(dscaled_bias * run.bias, run.largest)
-    dlogit_theta = run.draw.sample_vjp(dz, ddivergences.get("loss"), run.mask)
+    dlogit_theta = run.draw.gradient(dz, ddivergences.get("loss"), run.mask)
     by_kl, dprior = MASK_KL[model.kl].kl_vjp(ddivergences["kl_masks"], run.divergence)
     dlogit_theta = dlogit_theta + by_kl.reshape(dz.shape)
     dprior = dprior.reshape(dz.shape)

@@ -364,7 +364,7 @@ class Blocks(Stage):
         if run.draw is None:
             by_mask = run.backend.concrete.sample_vjp(dz, run.mask)
         else:
-            by_mask = run.draw.sample_vjp(dz, ddivergences.get("loss"), run.mask)
+            by_mask = run.draw.gradient(dz, ddivergences.get("loss"), run.mask)
         dlogit_theta = dlogit_theta + by_mask
         # rho was broadcast over S
         draw_a, draw_b = run.backend.sticks.log_odds_vjp(dlogit_pi + dlogit_theta[:, 0], run.sticks)

@@ -33,6 +33,7 @@ BLOCKS = (
     "prior",
     "noise",
     "prior_rho",
+    "film",
 )
 INPUTS = "inputs"  # the source of the first layer, see Network.sources
 KINDS = {"plain": Plain, "gaussian": Gaussian, "masked": Masked}

@@ -12,10 +12,12 @@ from ibpcl.inference.backend import backend
 from ibpcl.methods.pruning import absolute, absolute_vjp
 from ibpcl.models import elbo as bounds
 from ibpcl.models import likelihoods, plain, starts
+from ibpcl.models.binary import Conditional
 from ibpcl.models.controller import Controller
 from ibpcl.models.convolution import SHARING, Pool, of_kind
 from ibpcl.models.depth import Blocks
 from ibpcl.models.elbo import Flat, Prior
+from ibpcl.models.film import Film
 from ibpcl.models.gated import Gated, gates, gates_vjp
 from ibpcl.models.layers import Drawn, Gaussian, Pass, Plain, activate, activate_vjp
 from ibpcl.models.masked import Masked, MaskModel
@@ -294,7 +296,25 @@ def check_layer(kind, seed=0, mask=None, relaxed=False, **options):
     return check_stage(layer, seed, mask, relaxed, examples=4)
 
 
-def check_stage(stage, seed=0, mask=None, relaxed=False, examples=2):
+def check_conditional(seed=0):
+    """Check a masked layer whose relaxed masks are drawn given binary ones, as REBAR's are.
+
+    Parameters
+    ----------
+    seed : int
+        Determines the random inputs.
+
+    Returns
+    -------
+    report : ibpcl.verify.Report
+        Verdict of the gradient check.
+    """
+    again = np.random.default_rng(seed + 1).logistic(size=(2, 5, 3))
+    layer = Masked("layer", 5, 3, "tanh")
+    return check_stage(layer, seed, relaxed=True, examples=4, draw=Conditional(), again=again)
+
+
+def check_stage(stage, seed=0, mask=None, relaxed=False, examples=2, draw=None, again=None):
     """Check a stage of a network, by its input, which has a sample axis, and by all of its
     parameters in one vector.
 
@@ -310,6 +330,10 @@ def check_stage(stage, seed=0, mask=None, relaxed=False, examples=2):
         Whether masks are relaxed samples; else they are given.
     examples : int
         Number of examples.
+    draw : ibpcl.models.binary.Conditional, optional
+        What draws sampled masks, if they are not simply relaxed.
+    again : ndarray, shape (2, D, K), optional
+        Further noise of the masks, for ``draw``.
 
     Returns
     -------
@@ -324,7 +348,9 @@ def check_stage(stage, seed=0, mask=None, relaxed=False, examples=2):
         parts = network.layers | network.masked
         masks = {name: rng.random(part.shape) < mask for name, part in parts.items()}
     noise = network.noise(Key(seed, 0, 0, 0), 2, examples, NUMPY, np.float64, relaxed)
-    options = Pass(NUMPY, masks, 0.7, 10.0)
+    if draw is not None:
+        noise[stage.name]["again"] = again
+    options = Pass(NUMPY, masks, 0.7, 10.0, draw)
     divergences = ("kl_masks",) * relaxed
     inputs = {"x": rng.normal(size=(2, examples, stage.inputs))}
     if layout.size:
@@ -681,6 +707,8 @@ CHECKS = {
     "ibpcl.models.masked.Masked.forward_vjp": lambda seed=0: check_layer(
         Masked, seed, relaxed=True
     ),
+    "ibpcl.models.binary.forward_vjp": check_conditional,
+    "ibpcl.models.film.Film.forward_vjp": lambda seed=0: check_stage(Film("film", 6, 3), seed),
     "ibpcl.models.masked.Masked.kl_sticks_vjp": lambda seed=0: check_sticks(
         Masked, (2.0, 0.5), seed, model=MaskModel(learns_alpha=True)
     ),

@@ -49,7 +49,7 @@ def sample(logistic, logit_theta):
     >>> sample(np.array([0.5, -0.5]), np.array([0.2, 0.2]))
     array([1., 0.])
     """
-    return (logit_theta + logistic > 0).astype(np.asarray(logit_theta).dtype)
+    return ((logit_theta + logistic).real > 0).astype(np.asarray(logit_theta).dtype)
 
 
 def straight_through(db, logit_theta):

@@ -98,7 +98,7 @@ def sample_given(logistic, mask, logit_theta, tau):
     >>> sample_given(np.zeros(2), np.array([1.0, 0.0]), np.zeros(2), 1.0)[0]
     array([0.75, 0.25])
     """
-    sign = 2.0 * mask - 1
+    sign = np.where(mask, 1, -1).astype(np.asarray(logit_theta).real.dtype)
     inner = sign * logistic + softplus(sign * logit_theta)
     y = sign * softplus(inner) / tau
     z = sigmoid(y)

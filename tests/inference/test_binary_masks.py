@@ -198,7 +198,7 @@ class Relaxed:
     def sample(self, drawn, logit_theta, tau):
         return concrete.sample(drawn["mask"], logit_theta, tau)
 
-    def sample_vjp(self, dz, dloss, cache):
+    def gradient(self, dz, dloss, cache):
         return concrete.sample_vjp(dz, cache)
 
 

@@ -46,6 +46,7 @@ METHODS = {
     "bgd": Look("#6699CC", "P", ":"),
     "replay": Look("#AA4499", "<", "-"),
     "pruning": Look("#117733", ">", "-"),
+    "gvcl": Look("#BB5566", "<", "--"),
 }
 # For names that are not in the table.
 OTHERS = (

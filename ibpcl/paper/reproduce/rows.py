@@ -62,6 +62,7 @@ LABELS = {
     "gem": "GEM",
     "si": "SI",
     "laplace": "online Laplace",
+    "gvcl": "GVCL",
     "hat": "HAT",
     "ibp_vcl": "IBP-VCL",
     "bgd": "BGD",

@@ -51,3 +51,15 @@ def two_parts(rng, size):
     (t,) = _sizes(rng, size, 1)
     exact, method = -np.tril(rng.uniform(0.1, 1, (2, t + 2, t + 2)))
     return {"exact": exact, "method": method}
+
+
+def weighted_update(rng, size):
+    """Return inputs of ``weighted_update``."""
+    (p,) = _sizes(rng, size, 1)
+    return {
+        "mean": rng.standard_normal(p + 1),
+        "precision": rng.uniform(0.5, 3, p + 1),
+        "h": rng.uniform(0.1, 4, p + 1),
+        "optimum": rng.standard_normal(p + 1),
+        "beta": float(rng.uniform(0.1, 2)),
+    }

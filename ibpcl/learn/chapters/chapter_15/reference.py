@@ -137,6 +137,32 @@ def two_parts(exact, method):
     return model, total - model
 
 
+def weighted_update(mean, precision, h, optimum, beta):
+    r"""Return the posterior that maximizes an objective with a weighted divergence.
+
+    .. math:: \mathbb E_q\Bigl[-\frac{h}{2} (w - m)^2\Bigr]
+              - \beta\, KL[\mathcal N(\mu, 1/P') \| \mathcal N(\mu_0, 1/P)]
+
+    Parameters
+    ----------
+    mean, precision : ndarray, shape (P,)
+        Means and precisions of the prior.
+    h, optimum : ndarray, shape (P,)
+        Curvature of the negative log likelihood, and its minimum m.
+    beta : float
+        Weight of the divergence, > 0.
+
+    Returns
+    -------
+    mean : ndarray, shape (P,)
+        Means of the posterior.
+    precision : ndarray, shape (P,)
+        Its precisions.
+    """
+    pull = beta * precision
+    return (h * optimum + pull * mean) / (h + pull), precision + h / beta
+
+
 def unequal_tasks():
     """Predict how much the exact posterior forgets of a task with few examples."""
     return "c"
