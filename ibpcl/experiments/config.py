@@ -65,7 +65,16 @@ BLENDED = {
 OPTIONAL = (*OPTIONAL, *BLENDED)
 # Settings that are newer than the records of searches. A table contains them only if they differ
 # from their defaults, so that configurations without them keep their names and digests.
-NEWER = ("coreset_selection", "coreset_tasks", "grow_by", "growth", "network", "shuffled")
+NEWER = (
+    "coreset_selection",
+    "coreset_tasks",
+    "grow_by",
+    "growth",
+    "mask_gradient",
+    "network",
+    "rebar_eta",
+    "shuffled",
+)
 SEEDS = ("seed", "data_seed")
 LARGEST_SEED = 2**63 - 1  # the largest integer of TOML
 SIZES = 2**31  # all sizes and counts are smaller

@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ibpcl.models.layers import activate, activate_vjp
+from ibpcl.models.layers import evaluate, evaluate_vjp
 from ibpcl.numerics import sigmoid
 from ibpcl.primitives import bernoulli, binary_gradients, concrete
 
@@ -161,10 +161,8 @@ class MaskedPass(NamedTuple):
         The largest mask of each unit.
     bias_draw : tuple
         Cache of the draw of the biases.
-    linear : tuple
-        Cache of the linear layer.
-    activation : tuple or None
-        Cache of the activation; None for a layer without one.
+    evaluated : ibpcl.models.layers.LinearPass or ibpcl.models.layers.ConvolvedPass
+        Cache of the products, the activation and the pooling.
     backend : ibpcl.inference.backend.Backend
         The functions that computed.
     """
@@ -180,8 +178,7 @@ class MaskedPass(NamedTuple):
     bias: np.ndarray
     activity: np.ndarray
     bias_draw: tuple
-    linear: tuple
-    activation: tuple | None
+    evaluated: object
     backend: object
 
 
@@ -231,8 +228,7 @@ def forward(layer, views, x, noise, options):
     bias, bias_cache = backend.gaussian.sample(
         drawn["bias"], parameters["bias.mu"], parameters["bias.log_sigma"]
     )
-    h, linear_cache = backend.linear.apply(x, w.reshape(v.shape), bias * activity)
-    h, activation_cache = activate(layer.activation, h, backend)
+    h, evaluated = evaluate(x, w.reshape(v.shape), bias * activity, layer.activation, backend)
     return (h, {"kl_masks": divergence}), MaskedPass(
         options.draw,
         stick_cache,
@@ -245,8 +241,7 @@ def forward(layer, views, x, noise, options):
         bias,
         activity,
         bias_cache,
-        linear_cache,
-        activation_cache,
+        evaluated,
         backend,
     )
 
@@ -276,9 +271,7 @@ def forward_vjp(layer, dout, run, needs_dx=True):
     dh, ddivergences = dout
     backend = run.backend
     model = layer.model
-    dx, dw, dscaled_bias = backend.linear.apply_vjp(
-        activate_vjp(dh, run.activation), run.linear, needs_dx
-    )
+    dx, dw, dscaled_bias = evaluate_vjp(dh, run.evaluated, needs_dx)
     dbias_mu, dbias_log_sigma = backend.gaussian.sample_vjp(
         dscaled_bias * run.activity, run.bias_draw
     )
