@@ -168,4 +168,12 @@ SPACES = {
         "sparsity": LogUniform(1e-5, 1e-2),
         "margin": LogUniform(1e-3, 3e-2),
     },
+    "horseshoe": {
+        **FALLING,
+        "scales": Choice(("units", "weights")),
+        "scale_rate": LogUniform(3e-3, 0.1),
+        "prior_sigma": LogUniform(0.1, 10.0),
+        "start_sigma": LogUniform(1e-3, 0.1),
+        "threshold": LogUniform(1e-3, 0.3),
+    },
 }

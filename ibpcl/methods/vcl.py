@@ -332,7 +332,8 @@ def warm_up(context, network, vector, prior, data):
     plan = context.fit(
         phase="likelihood", epochs=settings.likelihood_epochs, key=context.key("likelihood")
     )
-    return objectives.maximize_likelihood(network, vector, prior, data, plan, settings.rate)[1:]
+    rate = context.model.rates["mu"]
+    return objectives.maximize_likelihood(network, vector, prior, data, plan, rate)[1:]
 
 
 def maximize(context, network, vector, prior, data, plan):

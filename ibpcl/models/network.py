@@ -34,6 +34,7 @@ BLOCKS = (
     "noise",
     "prior_rho",
     "film",
+    "scales",
 )
 INPUTS = "inputs"  # the source of the first layer, see Network.sources
 KINDS = {"plain": Plain, "gaussian": Gaussian, "masked": Masked}

@@ -13,6 +13,8 @@ from ibpcl.models.layers import Pass
 
 # Rows (samples times examples) that are evaluated at once, which bounds the memory.
 CHUNK = 16384
+# Noise of variables that all examples share.
+GLOBAL = frozenset(("stick", "scale", "global"))
 
 
 @on_one_thread
@@ -61,7 +63,7 @@ def predict(network, vector, masks, x, samples, key, backend, chunk=CHUNK):
     """
     # the rest of the network does not affect the outputs
     subnet = subnetwork.usable(network, x, masks)
-    sticks = {}
+    shared = {}
     small = subnet.network
     vector = vector[subnet.index]
     views = small.layout.layers(vector)
@@ -72,11 +74,12 @@ def predict(network, vector, masks, x, samples, key, backend, chunk=CHUNK):
         noise = small.noise(
             key._replace(step=i), samples, len(batch), backend, vector.dtype, masks is None
         )
-        # Sticks are global, not per example: all chunks share those of the first.
-        sticks = sticks or {
-            name: drawn["stick"] for name, drawn in noise.items() if "stick" in drawn
+        # Sticks and scales are global, not per example: all chunks share those of the first.
+        shared = shared or {
+            name: {kind: drawn[kind] for kind in GLOBAL & drawn.keys()}
+            for name, drawn in noise.items()
         }
-        noise |= {name: noise[name] | {"stick": stick} for name, stick in sticks.items()}
+        noise = {name: drawn | shared[name] for name, drawn in noise.items()}
         (outputs, _), _ = small.forward(vector, batch, noise, Pass(backend, subnet.masks, 0.0))
         predictions.append(small.likelihood.predict(views, outputs))
     return type(predictions[0])(

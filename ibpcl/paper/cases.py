@@ -16,6 +16,7 @@ from ibpcl.noise import Key
 from ibpcl.primitives import (
     concrete,
     gaussian,
+    horseshoe,
     kumaraswamy,
     latent,
     local_convolution,
@@ -141,6 +142,38 @@ def weibull_case(k, scale):
         lambda x: -np.expm1(-((np.maximum(x, 0) / scale) ** k)),
         (0.0, np.inf),
         (scale / 4, scale, 4 * scale),
+    )
+
+
+def scale_case(mu, log_sigma):
+    """Return a scale whose log variance is N(mu, sigma^2): a log-normal variable."""
+    below = normal_cdf(mu, np.exp(log_sigma))
+
+    def cdf(x):
+        with np.errstate(divide="ignore"):  # the logarithm of 0
+            return below(2 * np.log(np.maximum(x, 0)))
+
+    return Case(
+        f"mu {mu:g}, log sigma {log_sigma:g}",
+        None,
+        lambda rng, n: horseshoe.sample(
+            draw("normal", rng, n, 1), np.array([mu]), np.array([log_sigma])
+        )[0],
+        cdf,
+        (0.0, np.inf),
+    )
+
+
+def half_cauchy_case(scale):
+    """Return the log variance of a half-Cauchy scale, whose distribution function is an arc
+    tangent.
+    """
+    return Case(
+        f"scale {scale:g}",
+        lambda x: horseshoe.log_density(x, scale)[0],
+        lambda rng, n: 2 * np.log(scale * np.tan(np.pi / 2 * draw("uniform", rng, n, 1))),
+        lambda x: 2 / np.pi * np.arctan(np.exp(np.asarray(x) / 2) / scale),
+        points=(2 * np.log(scale),),
     )
 
 

@@ -6,7 +6,7 @@ A statistical check of a correct sampler fails for about one seed in ten thousan
 import itertools
 
 import numpy as np
-from scipy.special import betaln, expit, ndtr, xlog1py, xlogy
+from scipy.special import betaln, expit, loggamma, ndtr, xlog1py, xlogy
 
 from ibpcl import noise
 from ibpcl.noise import Key
@@ -17,6 +17,7 @@ from ibpcl.paper.cases import (
     code_case,
     draw,
     gaussian_case,
+    half_cauchy_case,
     kumaraswamy_case,
     local_convolution_case,
     logit_case,
@@ -26,12 +27,20 @@ from ibpcl.paper.cases import (
     new_key,
     preactivation_case,
     prior_case,
+    scale_case,
     weibull_case,
     wide_preactivation_case,
 )
 from ibpcl.paper.checks import Outcome, from_reports, verifies
 from ibpcl.paper.integrals import integral
-from ibpcl.primitives import bernoulli, concrete, kumaraswamy, likelihoods, stick_breaking
+from ibpcl.primitives import (
+    bernoulli,
+    concrete,
+    horseshoe,
+    kumaraswamy,
+    likelihoods,
+    stick_breaking,
+)
 from ibpcl.verify import density_integrates_to_one, sampler_matches_cdf, support_and_limits
 
 GAUSSIAN = (gaussian_case(0.7, -0.4), gaussian_case(-3.0, 1.5))
@@ -51,6 +60,7 @@ WEIBULL = (
     weibull_case(3.0, 30.0),
     weibull_case(20.0, 0.2),
 )
+HALF_CAUCHY = tuple(half_cauchy_case(scale) for scale in (1.0, 0.02, 7.0))
 NOISE = {
     "uniform": Case(
         "uniform", None, lambda rng, n: draw("uniform", rng, n), lambda u: np.clip(u, 0, 1), UNIT
@@ -64,6 +74,7 @@ DENSITIES = {
     "concrete.log_density_logit": LOGIT,
     "concrete.log_density": MASK,
     "weibull.log_density": WEIBULL,
+    "horseshoe.log_density": HALF_CAUCHY,
 }
 SAMPLERS = {
     **{f"noise.{kind}": (case,) for kind, case in NOISE.items()},
@@ -73,6 +84,7 @@ SAMPLERS = {
     "concrete.sample": (*MASK, mask_case(0.7, 0.3)),
     "concrete.sample.logit": LOGIT,
     "weibull.sample": WEIBULL,
+    "horseshoe.sample": (scale_case(0.7, -0.4), scale_case(-6.0, 0.8)),
     "stick_breaking.sample_prior": (prior_case(1, 3.0), prior_case(5, 30.0)),
     "local_linear.apply": (preactivation_case(), wide_preactivation_case(1, 2)),
     "local_linear.sample": (masked_preactivation_case(),),
@@ -162,6 +174,47 @@ def kumaraswamy_is_beta(seed):
         gaps.append(np.max(np.abs(kumaraswamy.log_density(np.log(v), a, b)[0] - exact)))
     return Outcome(
         max(gaps) < 1e-9, f"equals Beta to {max(gaps):.0e} nats, a = 1 or b = 1", {"gaps": gaps}
+    )
+
+
+def inverse_gamma(x, shape, rate):
+    """Evaluate the log density of an inverse Gamma distribution, as it is defined.
+
+    Parameters
+    ----------
+    x : float or ndarray
+        Where to evaluate it, > 0.
+    shape, rate : float or ndarray
+        Its parameters, both > 0.
+
+    Returns
+    -------
+    log_density : ndarray
+    """
+    return xlogy(shape, rate) - loggamma(shape) - xlogy(shape + 1, x) - rate / x
+
+
+@verifies("densities", "horseshoe.hierarchy")
+def half_cauchy_hierarchy(seed):
+    """Two inverse Gamma distributions, the auxiliary variable integrated out, are the half-Cauchy
+    density.
+    """
+    rng = np.random.default_rng(seed)
+    gaps = []
+    for scale in (1.0, 0.02, 7.0):
+        for x in 2 * np.log(scale) + rng.uniform(-8, 8, 6):
+            squared = np.exp(x)
+
+            def joint(y, squared=squared, scale=scale):
+                nu = np.exp(y)
+                log_joint = inverse_gamma(squared, 0.5, 1 / nu) + inverse_gamma(nu, 0.5, scale**-2)
+                return np.exp(log_joint + np.log(squared) + y)  # of x and y, not their exponentials
+
+            peak = np.log(1 / squared + scale**-2)
+            exact = integral(joint, (peak - 6, peak + 40), (peak - 3, peak, peak + 3, peak + 9))[0]
+            gaps.append(abs(np.exp(horseshoe.log_density(x, scale)[0]) / exact - 1))
+    return Outcome(
+        max(gaps) < 1e-10, f"equals the half-Cauchy within {max(gaps):.0e}", {"gaps": gaps}
     )
 
 

@@ -12,6 +12,7 @@ from scipy.special import betaln
 from ibpcl.numerics import log1mexp, logit, sigmoid
 from ibpcl.paper.cases import draw, gaussian_case, kumaraswamy_case, logit_case
 from ibpcl.paper.checks import Outcome, verifies
+from ibpcl.paper.densities import inverse_gamma
 from ibpcl.paper.errata.sticks import divergence_by_quadrature
 from ibpcl.paper.expectations import columns, joined, matches
 from ibpcl.paper.integrals import integral
@@ -19,6 +20,7 @@ from ibpcl.primitives import (
     bernoulli,
     concrete,
     gaussian,
+    horseshoe,
     kumaraswamy,
     latent,
     stick_divergence,
@@ -235,6 +237,104 @@ def posterior_sticks_kl(seed):
         closed = stick_divergence.kl(*(np.array([value]) for value in (*q, prior_a, prior_b)))[0]
         reports.append(matches(closed, integrand, kumaraswamy_case(*q), seed, rtol=1e-6))
     return joined(reports)
+
+
+def scales_by_quadrature(mu, log_sigma, a, b, scale):
+    """Integrate the divergence of a log-normal scale and its auxiliary variable from the hierarchy.
+
+    Parameters
+    ----------
+    mu, log_sigma : float
+        Mean and log standard deviation of the log variance.
+    a, b : float
+        Shape and rate of the auxiliary variable's inverse Gamma posterior.
+    scale : float
+        Median of the half-Cauchy prior.
+
+    Returns
+    -------
+    divergence : float
+        In nats, by Gauss-Hermite nodes for the log variance and quadrature for the other.
+    """
+    nodes, weights = np.polynomial.hermite_e.hermegauss(80)
+    x = mu + np.exp(log_sigma) * nodes
+
+    def over_auxiliary(x):
+        squared = np.exp(x)
+
+        def integrand(nu):
+            log_q = inverse_gamma(nu, a, b)
+            # log variance and squared scale differ by a Jacobian, squared
+            log_p = inverse_gamma(squared, 0.5, 1 / nu) + x + inverse_gamma(nu, 0.5, scale**-2)
+            return np.exp(log_q) * (log_q + log_normal(x, mu, log_sigma) - log_p)
+
+        mode = b / (a + 1)
+        return integral(integrand, (0.0, np.inf), (mode / 5, mode, 5 * mode, 50 * mode))[0]
+
+    values = np.array([over_auxiliary(at) for at in x])
+    return float(weights @ values / np.sqrt(2 * np.pi))
+
+
+@verifies("divergences", "horseshoe.{}", "kl", "hierarchy_kl")
+def scales_kl(name, seed):
+    """The divergence of a scale from the half-Cauchy hierarchy, at its optimal auxiliary variable
+    and at any other.
+    """
+    rng = np.random.default_rng(seed)
+    # fixed points, then random ones
+    q = np.concatenate([[[0.7, -0.4], [-6.0, 0.3]], rng.uniform((-8, -2), (4, 0.5), (4, 2))])
+    gaps = []
+    words = ""
+    for mu, log_sigma in q:
+        scale = float(np.exp(rng.normal()))
+        if name == "kl":
+            a, b = 1.0, np.exp(np.exp(2 * log_sigma) / 2 - mu) + scale**-2
+            closed = horseshoe.kl(np.array([mu]), np.array([log_sigma]), scale)[0]
+        else:
+            a, b = np.exp(rng.uniform((-0.5, -1.0), (1.0, 1.0)))
+            closed = horseshoe.hierarchy_kl(
+                *(np.array([value]) for value in (mu, log_sigma, a, b)), scale
+            )[0]
+        exact = scales_by_quadrature(mu, log_sigma, a, b, scale)
+        words = words or f"{closed:>11.6g} {exact:>11.6g}"
+        gaps.append(abs(closed - exact) / (1 + abs(exact)))
+    return Outcome(max(gaps) < 1e-7, words, {"gaps": gaps})
+
+
+@verifies("divergences", "horseshoe.kl.minimum")
+def scales_kl_minimum(seed):
+    """It is the least over all auxiliary posteriors, and above the divergence from the half-Cauchy
+    itself by the gap of Jensen's inequality.
+    """
+    rng = np.random.default_rng(seed)
+    nodes, weights = np.polynomial.hermite_e.hermegauss(80)
+    smallest = np.inf
+    gaps = []
+    for _ in range(20):
+        mu, log_sigma, scale = rng.uniform(-3, 3), rng.uniform(-2, 0.5), np.exp(rng.normal())
+        at = np.array([mu]), np.array([log_sigma])
+        least = horseshoe.kl(*at, scale)[0]
+        others = np.exp(rng.normal(size=(2, 50)))
+        smallest = min(
+            smallest,
+            *(
+                horseshoe.hierarchy_kl(*at, np.array([a]), np.array([b]), scale)[0] - least
+                for a, b in others.T
+            ),
+        )
+        x = mu + np.exp(log_sigma) * nodes
+        log_ratio = log_normal(x, mu, log_sigma) - horseshoe.log_density(x, scale)[0]
+        odds = scale**2 * np.exp(-x)
+        means = [weights @ values / np.sqrt(2 * np.pi) for values in (odds, np.log1p(odds))]
+        gaps.append(
+            least - weights @ log_ratio / np.sqrt(2 * np.pi) - np.log1p(means[0]) + means[1]
+        )
+    gap = float(np.abs(gaps).max())
+    return Outcome(
+        smallest > 0 and gap < 1e-9,
+        f"the least of 1000; Jensen's gap to {gap:.0e}",
+        {"smallest": smallest, "gap": gap},
+    )
 
 
 @verifies("divergences", "concrete.kl")

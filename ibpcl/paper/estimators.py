@@ -7,11 +7,25 @@ from typing import NamedTuple
 import numpy as np
 
 from ibpcl.numerics import sigmoid
-from ibpcl.paper.cases import draw, gaussian_case, kumaraswamy_case, logit_case, weibull_case
+from ibpcl.paper.cases import (
+    draw,
+    gaussian_case,
+    kumaraswamy_case,
+    logit_case,
+    weibull_case,
+)
 from ibpcl.paper.checks import Outcome, verifies
 from ibpcl.paper.errata.masks import relaxed_divergence
 from ibpcl.paper.integrals import integral
-from ibpcl.primitives import concrete, gaussian, kumaraswamy, local_linear, masked_weights, weibull
+from ibpcl.primitives import (
+    concrete,
+    gaussian,
+    horseshoe,
+    kumaraswamy,
+    local_linear,
+    masked_weights,
+    weibull,
+)
 from ibpcl.verify import reparameterization_unbiased
 from ibpcl.verify.distributions.statistics import STANDARD_ERRORS, monte_carlo
 
@@ -101,6 +115,14 @@ PATHWISE = {
         kumaraswamy_case,
         lambda v: v * v,
         lambda log_v: 2 * np.exp(2 * log_v),
+    ),
+    "horseshoe": Pathwise(
+        horseshoe,
+        "normal",
+        {"mu": 0.7, "log_sigma": -0.4},
+        gaussian_case,  # of the log variance
+        lambda x: np.logaddexp(0, x / 2),
+        lambda scale: 1 / (1 + scale),
     ),
     "weibull": Pathwise(
         weibull,

@@ -11,7 +11,7 @@ from ibpcl.exact import tiny
 from ibpcl.inference.backend import backend
 from ibpcl.methods.pruning import absolute, absolute_vjp
 from ibpcl.models import elbo as bounds
-from ibpcl.models import likelihoods, plain, starts
+from ibpcl.models import likelihoods, plain, scaled, starts
 from ibpcl.models.binary import Conditional
 from ibpcl.models.controller import Controller
 from ibpcl.models.convolution import SHARING, Pool, of_kind
@@ -428,6 +428,86 @@ def check_sticks_of(layer, prior, seed=0):
     return check_pair(f, f_vjp, inputs, seed=seed)
 
 
+def check_scales(f, f_vjp, seed=0, names=scaled.SCALES, **options):
+    """Check a function of the scales of a layer.
+
+    Parameters
+    ----------
+    f : callable
+        ``f(parameters, layer)`` returns a value and its cache.
+    f_vjp : callable
+        ``f_vjp(dout, cache)`` returns the gradients by name.
+    seed : int
+        Determines the random inputs.
+    names : sequence of str
+        Parameters of the layer that the function reads.
+    **options
+        Arguments of the layer.
+
+    Returns
+    -------
+    report : ibpcl.verify.Report
+        Verdict of the gradient check.
+    """
+    rng = np.random.default_rng(seed)
+    layer = scaled.Scaled("layer", 5, 3, "tanh", **options)
+    shapes = {entry.name.removeprefix("layer."): entry.shape for entry in layer.entries()}
+    inputs = {
+        name.replace(".", "_"): np.asarray(rng.normal(scale=0.5, size=shapes[name]))
+        for name in names
+    }
+
+    def back(dout, cache):
+        found = f_vjp(dout, cache)
+        return tuple(found[name] for name in names)
+
+    return check_pair(
+        lambda *values: f(dict(zip(names, values, strict=True)), layer), back, inputs, seed=seed
+    )
+
+
+def check_drawn_scales(seed=0):
+    """Check the draw of the global and the local scales of a layer.
+
+    Parameters
+    ----------
+    seed : int
+        Determines the random inputs.
+
+    Returns
+    -------
+    report : ibpcl.verify.Report
+        Verdict of the gradient check.
+    """
+
+    def draw(parameters, layer):
+        noise = np.random.default_rng(seed + 1)
+        eps = {name: noise.normal(size=one.shape) for name, one in drawn(layer).items()}
+        return scaled.sample(eps, parameters)
+
+    def drawn(layer):
+        return scaled.draws(layer, Key(seed, 0, 0, 0), 2)
+
+    return check_scales(draw, scaled.sample_vjp, seed, local=False)
+
+
+def posterior_scales(seed=0):
+    """Return an earlier posterior of the scales of three units.
+
+    Parameters
+    ----------
+    seed : int
+        Determines the values.
+
+    Returns
+    -------
+    prior : ibpcl.models.scaled.Scales
+        Random means and log standard deviations.
+    """
+    rng = np.random.default_rng(seed)
+    return scaled.Scales(*rng.normal(scale=0.5, size=(2, 3)), *rng.normal(scale=0.5, size=2))
+
+
 def check_likelihood(likelihood, seed=0):
     """Check a likelihood's gradient at the outputs, and at a learned noise.
 
@@ -728,6 +808,18 @@ CHECKS = {
     "ibpcl.models.units.Units.kl_sticks_vjp": lambda seed=0: check_sticks(
         Units, (np.full(3, 2.0), np.ones(3)), seed
     ),
+    "ibpcl.models.scaled.Scaled.forward_vjp": lambda seed=0: check_layer(scaled.Scaled, seed),
+    "ibpcl.models.scaled.Scaled.kl_sticks_vjp": lambda seed=0: check_scales(
+        lambda parameters, layer: layer.kl_sticks(parameters, 0.3, NUMPY),
+        scaled.Scaled("layer", 5, 3).kl_sticks_vjp,
+        seed,
+    ),
+    "ibpcl.models.scaled.sample_vjp": check_drawn_scales,
+    "ibpcl.models.scaled.kl_vjp": lambda seed=0: check_scales(
+        lambda parameters, layer: scaled.kl(parameters, posterior_scales(seed + 1)),
+        scaled.kl_vjp,
+        seed,
+    ),
     "ibpcl.models.network.Network.forward_vjp": check_network,
     "ibpcl.models.likelihoods.Likelihood.log_density_vjp": lambda seed=0: check_likelihood(
         likelihoods.Bernoulli(), seed
@@ -760,6 +852,7 @@ CHECKS = {
 # Further cases of stages, by the name of the check.
 STAGES = {
     "layers.Drawn.forward": lambda seed=0: check_layer(Drawn, seed),
+    "scaled.Scaled.forward.weights": lambda seed=0: check_layer(scaled.Scaled, seed, local=False),
     "layers.Drawn.forward.masked": lambda seed=0: check_layer(Drawn, seed, mask=0.6),
     **{
         f"convolution.Convolution.forward.{masks}": lambda seed=0, masks=masks: check_stage(

@@ -58,6 +58,7 @@ CONSTANT = frozenset(
         "prior_rate",
         "prior_a",
         "prior_b",
+        "prior_scale",
         "epsilon",
     }
 )
@@ -134,6 +135,7 @@ DOMAINS = {
             "prior_rate",
             "prior_a",
             "prior_b",
+            "prior_scale",
             "mean_alpha",
             "precision",
             "variance",

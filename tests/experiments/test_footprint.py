@@ -31,6 +31,8 @@ HEAD = 4 * (200 + 1) * 2
         # A mean and a scale, and alpha; a bit a hidden weight, a head of both, and the layer's
         # units.
         ("npbcl", 2 * HIDDEN + 8, INPUTS * 200 // 8 + 2 * HEAD + 8),
+        # two numbers a scale, of units and of the layer; a bit a unit
+        ("horseshoe", 2 * HIDDEN + 2 * 4 * 201, 2 * HEAD + 2 * 4 * 3 + 200 // 8),
         # two sticks a unit; an offset of a task
         ("ibp_vcl", 2 * HIDDEN + 2 * 4 * 200, 2 * HEAD + 4 * 200),
     ],

@@ -16,6 +16,8 @@ del OWN["independent"]
 OWN |= {"rcl": {"trials": 4, "controller_units": 5}}
 # its rate is a factor of the variance, and 1 is Bayes' rule
 OWN |= {"bgd": {"rate": 1.0, "start_sigma": 0.05}}
+# its scales start at one, so that a few steps are enough
+OWN |= {"horseshoe": {"start_scale": 1.0}}
 # its generator has other widths and epochs
 OWN |= {"replay": {"generator_hidden": (8,), "generator_latent": 2, "generator_epochs": 4}}
 SMALL = {"hidden": (8,), "epochs": 4, "batch": 20, "rate": 0.02}

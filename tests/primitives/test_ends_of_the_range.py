@@ -23,6 +23,7 @@ from ibpcl.primitives import (
     bernoulli,
     concrete,
     gaussian,
+    horseshoe,
     kumaraswamy,
     latent,
     likelihoods,
@@ -137,6 +138,10 @@ def weibull_kl(k, scale, shape, rate):
     ]
 
 
+def scale_sample(eps, mu, log_sigma):
+    return [[exp((mu + exp(log_sigma) * eps) / 2)]]
+
+
 REAL = (-80.0, -9.0, -1e-3, 0.0, 0.4, 20.0, 80.0)
 EDGE = (-60.0, -1.0, 0.0, 2.5, 60.0)
 NEAR = (-80.0, -79.5, -7.0, -6.999, 0.0, 1e-4, 0.3, 19.0, 20.0, 80.0)
@@ -215,6 +220,47 @@ CASES = {
     ),
     weibull.kl_to_gamma: Case(
         (1, 1, None, None), ((0.1, 1.0, 31.0, 1e4), SHAPE, (0.5, 5.0), (1.0, 0.1)), weibull_kl
+    ),
+    horseshoe.sample: Case(
+        (2, 1, 1), (EDGE[1:4], (-60.0, -1.0, 0.0, 60.0), (-7.0, 0.0, 2.0)), scale_sample
+    ),
+    horseshoe.log_density: Case(
+        (2, None),
+        (REAL, (0.01, 1.0, 30.0)),
+        lambda x, b: [[x / 2, -log(b), -softplus(x - 2 * log(b)), -log(mpmath.pi)]],
+    ),
+    horseshoe.kl: Case(
+        (1, 1, None),
+        ((-60.0, -1.0, 0.0, 2.5, 60.0), (-7.0, 0.0, 1.5), (0.01, 1.0, 30.0)),
+        lambda m, s, b: [
+            [
+                m / 2,
+                -log(b),
+                -s,
+                log(mpmath.pi),
+                -log(2 * mpmath.pi * mpmath.e) / 2,
+                softplus(exp(2 * s) / 2 - m + 2 * log(b)),
+            ]
+        ],
+    ),
+    horseshoe.hierarchy_kl: Case(
+        (1, 1, 1, 1, None),
+        ((-9.0, 0.0, 9.0), (-7.0, 1.0), (0.3, 1.0, 40.0), (0.1, 1.0, 40.0), (0.1, 1.0, 30.0)),
+        lambda m, s, a, b, scale: [
+            [
+                m / 2,
+                -s,
+                log(mpmath.pi) - log(2 * mpmath.pi * mpmath.e) / 2,
+                log(scale),
+                log(b),
+                -loggamma(a),
+                -a,
+                -digamma(a),
+                a * digamma(a),
+                a / b * exp(exp(2 * s) / 2 - m),
+                a / b / scale**2,
+            ]
+        ],
     ),
     stick_breaking.logit_probabilities: Case(
         (2,), ((-80.0, -9.0, -0.7, -0.1, -1e-3, -1e-6),), lambda p: [[p, -log(-expm1(p))]]

@@ -47,6 +47,7 @@ METHODS = {
     "replay": Look("#AA4499", "<", "-"),
     "pruning": Look("#117733", ">", "-"),
     "gvcl": Look("#BB5566", "<", "--"),
+    "horseshoe": Look("#BB5566", "h", "-"),
 }
 # For names that are not in the table.
 OTHERS = (

@@ -68,6 +68,7 @@ LABELS = {
     "bgd": "BGD",
     "replay": "generative replay",
     "pruning": "pruning",
+    "horseshoe": "horseshoe",
 }
 
 # The rows of the paper's figures of generative models, and ours at the printed settings. The paper
