@@ -1,4 +1,4 @@
-r"""Approximate Bayes' rule on 2 or 3 weights: Laplace, EWC, VCL and BGD as recursions.
+r"""Approximate Bayes' rule on 2 or 3 weights: Laplace, EWC, VCL, BGD and IVON as recursions.
 
 Each function takes the belief before a task and returns the belief after it.  A belief is a
 Gaussian.  The updates are those of the package's learners: the same penalties, memories, KL
@@ -20,13 +20,18 @@ from ibpcl.exact import points, tiny
 from ibpcl.methods import bgd as bgd_rules
 from ibpcl.methods import ewc as ewc_rules
 from ibpcl.methods import gvcl as gvcl_rules
+from ibpcl.methods import ivon as ivon_rules
 from ibpcl.methods import laplace as laplace_rules
+from ibpcl.models.elbo import Prior
 from ibpcl.primitives import gaussian, quadratic
 
 EWC_SETTINGS = ewc_rules.Settings(variant="separate", weight=1.0)
 # Examples per step of BGD.  Its step uses the gradient before the step, and overshoots with a wide
 # prior and many examples.
 BATCH = 1
+# Step size of natural gradients, and the most steps until they stand still
+DAMPING = 0.5
+MOST_STEPS = 2000
 LAST_STEP = 1e-3  # Newton's step at an accepted minimum, in units of the weights
 
 
@@ -379,7 +384,52 @@ def bgd(network, before, x, y):
     return Belief(mu, np.diag(np.exp(2 * log_sigma)), {})
 
 
-RULES = {"full Laplace": full_laplace, "Laplace": laplace, "EWC": ewc, "VCL": vcl, "BGD": bgd}
+def ivon(network, before, x, y):
+    """Apply natural gradients until they stand still, at the optimum of :func:`vcl`.
+
+    Shen et al. (2024), by :func:`ibpcl.methods.ivon.update` without momentum.
+
+    Parameters
+    ----------
+    network : ibpcl.exact.tiny.TinyNetwork
+        The network.
+    before : Belief
+        Belief before the task, with a diagonal covariance.
+    x : ndarray, shape (N, D)
+        Inputs.
+    y : ndarray, shape (N,) or (N, C)
+        Targets.
+
+    Returns
+    -------
+    after : Belief
+        Belief after the task.
+
+    Raises
+    ------
+    TrainingError
+        If the steps do not stand still.
+    """
+    mu = before.mean
+    log_sigma = np.log(np.diag(before.covariance)) / 2
+    prior = Prior(mu, log_sigma, {})
+    for _ in range(MOST_STEPS):
+        _, dmu, dlog_sigma = expected_loss(network, mu, log_sigma, x, y)
+        last = mu, log_sigma
+        mu, log_sigma = ivon_rules.update(mu, log_sigma, dmu, dlog_sigma, prior, DAMPING, DAMPING)
+        if max(np.abs(mu - last[0]).max(), np.abs(log_sigma - last[1]).max()) < 1e-10:
+            return Belief(mu, np.diag(np.exp(2 * log_sigma)), {})
+    raise TrainingError(f"approximations.ivon: no fixed point found in {MOST_STEPS} steps")
+
+
+RULES = {
+    "full Laplace": full_laplace,
+    "Laplace": laplace,
+    "EWC": ewc,
+    "VCL": vcl,
+    "BGD": bgd,
+    "IVON": ivon,
+}
 
 
 def carry(rule, network, data):

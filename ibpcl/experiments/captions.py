@@ -161,6 +161,14 @@ OF_TABLES = {
         "A line chart over the number of tasks learned, with one line per rule for alpha.",
         "The share of the network's weights that at least one task uses.",
     ),
+    "priors": (
+        OVER_TASKS,
+        "The prior of the masks or scales decides how many weights a task uses.",
+    ),
+    "natural-gradients": (
+        "A line per optimizer, with one mark per number of epochs.",
+        "The further up and left, the more accuracy for the same time.",
+    ),
     "linear-probe": (
         BY_ROW,
         "Right of zero, earlier tasks help to recognize the classes of new ones.",

@@ -176,4 +176,13 @@ SPACES = {
         "start_sigma": LogUniform(1e-3, 0.1),
         "threshold": LogUniform(1e-3, 0.3),
     },
+    "ivon": {
+        "epochs": EPOCHS,
+        "rate": LogUniform(1e-3, 0.1),
+        "rate_end": Choice((1.0, 0.1)),
+        "curvature_rate": LogUniform(1e-3, 0.1),
+        "rule": Choice(("ivon", "von")),
+        "prior_sigma": LogUniform(0.1, 10.0),
+        "start_sigma": LogUniform(1e-3, 0.1),
+    },
 }

@@ -63,6 +63,7 @@ ABOUT = {
     "replay": About("Replay", "Shin et al. (2017)", ("task", "domain")),
     "pruning": About("Pruning", "Golkar et al. (2019)", ("task",)),
     "horseshoe": About("Horseshoe", "Ghosh et al. (2018)", ("task", "domain")),
+    "ivon": About("IVON", "Shen et al. (2024)", ("task", "domain")),
 }
 # The learner's class of each method, in the module of the same name.
 METHODS = {name: about.learner for name, about in ABOUT.items()}

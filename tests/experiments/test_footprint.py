@@ -24,6 +24,7 @@ HEAD = 4 * (200 + 1) * 2
         ("imm", HIDDEN, HEAD + 2 * HIDDEN),  # a solution and an information a task
         ("vcl", 2 * HIDDEN, 2 * HEAD),  # a mean and a scale
         ("bgd", 2 * HIDDEN, 2 * HEAD),
+        ("ivon", 2 * HIDDEN, 2 * HEAD),
         ("hat", HIDDEN, HEAD + 4 * 200),  # the embedding
         ("pruning", HIDDEN + 2 * 200, HEAD),  # the task that took a unit into use
         # Ten units a later task, and how many there are.

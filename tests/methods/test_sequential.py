@@ -16,6 +16,8 @@ del OWN["independent"]
 OWN |= {"rcl": {"trials": 4, "controller_units": 5}}
 # its rate is a factor of the variance, and 1 is Bayes' rule
 OWN |= {"bgd": {"rate": 1.0, "start_sigma": 0.05}}
+# its rate is a factor of the variance, as that of BGD
+OWN |= {"ivon": {"rate": 0.2, "curvature_rate": 0.1}}
 # its scales start at one, so that a few steps are enough
 OWN |= {"horseshoe": {"start_scale": 1.0}}
 # its generator has other widths and epochs

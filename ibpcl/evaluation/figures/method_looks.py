@@ -48,6 +48,7 @@ METHODS = {
     "pruning": Look("#117733", ">", "-"),
     "gvcl": Look("#BB5566", "<", "--"),
     "horseshoe": Look("#BB5566", "h", "-"),
+    "ivon": Look("#004488", "d", "-"),
 }
 # For names that are not in the table.
 OTHERS = (

@@ -28,6 +28,8 @@ TARGETS = {
     "blended": "beyond the paper: tasks that fade into one another, unannounced",
     "over-training": "the effect of more epochs per task on earlier tasks",
     "shared-mask": "one mask for all tasks instead of one per task",
+    "priors": "beyond the paper: the IBP beside the horseshoe prior",
+    "natural-gradients": "beyond the paper: accuracy against time, natural gradients or Adam",
     "alpha": "rules for alpha: fixed, maximum, increments, learned",
     "coresets": "a coreset per task, or one for all tasks that is chosen again",
     "mask-gradients": "six estimators of the gradient of the masks, in the learner",

@@ -69,6 +69,7 @@ LABELS = {
     "replay": "generative replay",
     "pruning": "pruning",
     "horseshoe": "horseshoe",
+    "ivon": "IVON",
 }
 
 # The rows of the paper's figures of generative models, and ours at the printed settings. The paper

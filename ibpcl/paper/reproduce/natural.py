@@ -1,0 +1,83 @@
+"""Natural gradients beside Adam: accuracy against training time, for three lengths of training."""
+
+import numpy as np
+
+from ibpcl.experiments import findings
+from ibpcl.experiments.benchmarks import Row
+from ibpcl.experiments.findings import Summary
+from ibpcl.experiments.tables import PERCENT, POINTS, SECONDS, Table
+from ibpcl.paper.reproduce import measures, pictures
+from ibpcl.paper.reproduce.rows import FOUR, target
+
+EPOCHS = (1, 5, 15)
+# Without the maximum-likelihood fit, which is Adam in all of them.  VON is less stable, so its
+# precisions take smaller steps.
+OPTIMIZERS = {
+    "Adam": ("vcl", {"likelihood_epochs": 0}),
+    "IVON": ("ivon", {}),
+    "VON": ("ivon", {"rule": "von", "rate": 0.005, "curvature_rate": 0.002}),
+}
+
+
+def rows(quick):
+    """Return a row per optimizer and number of epochs.
+
+    Parameters
+    ----------
+    quick : bool
+        Not used.
+
+    Returns
+    -------
+    rows : list of ibpcl.experiments.benchmarks.Row
+    """
+    return [
+        Row(
+            f"{name.lower()}-{epochs}",
+            f"{name}, {epochs} epochs" if epochs > 1 else f"{name}, 1 epoch",
+            method,
+            {**settings, "epochs": epochs},
+        )
+        for name, (method, settings) in OPTIMIZERS.items()
+        for epochs in EPOCHS
+    ]
+
+
+COLUMNS = (
+    ("accuracy", findings.final_accuracy, PERCENT),
+    ("transfer", findings.backward_transfer, POINTS),
+    ("training", measures.train_seconds, SECONDS),
+)
+
+
+@target(FOUR, rows)
+def natural_gradients(results):
+    """Compare optimizers of one objective by the accuracy that they reach in a given time."""
+    tables = []
+    axes = pictures.panels(max(1, len(results.benchmarks)), height=60)
+    for ax, b in zip(np.ravel(axes), results.benchmarks, strict=False):
+        entries = [
+            results.entry(row, b, number, column, unit)
+            for row in results.rows_on(b)
+            for column, number, unit in COLUMNS
+        ]
+        tables.append(Table(f"{b.label}: optimizers", tuple(entries)))
+        for name in OPTIMIZERS:
+            cells = [
+                m
+                for row in results.rows_on(b)
+                if row.label.startswith(f"{name},")
+                for m in results.of(row, b)
+            ]
+            points = sorted((measures.train_seconds(m), findings.final_accuracy(m)) for m in cells)
+            ax.plot(*np.transpose(points), "o-", label=name)
+        ax.set(xlabel="training time (s)", ylabel="final accuracy (%)", title=b.label)
+    pictures.one_legend(axes)
+    return Summary(
+        tuple(tables),
+        (
+            "All rows maximize the same objective, with the same minibatches. The time is that of "
+            "all tasks, and depends on the machine and its load.",
+        ),
+        {"natural-gradients": axes},
+    )
