@@ -435,6 +435,7 @@ CONSTANTS = {
         "Ubuntu 22.04": "version",
         "Python 3.11 or 3.12": "version",
     },
+    "horseshoe.md": {"with a rate of 0.003": "setting"},
     "index.md": {"Python 3.11": "version"},
     "method.md": {
         "The released code uses 0.05": "setting of that code",

@@ -595,3 +595,12 @@ print(f"threshold {rule.threshold:.2f}, alarms at minibatches {alarms}")
 # 4. **One more equation.** Write down the objective of rehearsal for task $t$, with ten
 #    kept examples of each earlier task. Which of the six methods is closest to it?
 #    *Hint:* which method has one term for each earlier task?
+# 5. **The pull of the horseshoe.** The horseshoe gives each unit a scale $\lambda$ with
+#    the prior $p(x) = 1 / (2\pi \cosh \frac x2)$ of $x = \log\lambda^2$. Write $-\log p(x)$
+#    as a pair. How strong can its pull on $x$ become, and why does that leave large
+#    scales alone? *Hint:* compare with the pull of a Gaussian prior.
+# 6. **A natural-gradient step.** For $L = \frac a2 (w - c)^2$ and $q = \mathcal N(m,
+#    \sigma^2)$, write $E_q[L]$ as a pair with respect to $m$ and $\log\sigma$. Show that
+#    the gradient at $\log\sigma$, divided by $\sigma^2$, is the Hessian $a$, and that one
+#    step of VON with step sizes 1 ends at the exact posterior. *Hint:* the prior
+#    $\mathcal N(0, 1)$ adds 1 to the precision.

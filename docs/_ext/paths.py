@@ -317,7 +317,7 @@ DERIVATIONS = {
     ),
     "Deep networks": ("normalization", "residual"),
     "Outputs": ("likelihoods", "latent"),
-    "Other methods": ("quadratic", "proximal", "lstm", "film"),
+    "Other methods": ("quadratic", "horseshoe", "proximal", "lstm", "film"),
 }
 # Sections of docs/short-derivations.md, for primitives that no tutorial derives.
 SHORT = (
@@ -325,6 +325,7 @@ SHORT = (
     "activations",
     "stick_divergence",
     "weibull",
+    "horseshoe",
     "latent",
     "quadratic",
     "proximal",

@@ -68,10 +68,49 @@ def capacity_vjp(dshare, cache):
 # the kept examples by a parabola.
 
 
+# Exercise 5: The pull of the horseshoe.
+#
+# The derivative of log cosh(x / 2) is tanh(x / 2) / 2, at most one half nat per unit of
+# x. A Gaussian pulls the more the further away a scale is, a horseshoe never more than
+# that: data that need a large scale win easily. On the other side, a unit that only
+# adds noise gains more than half a nat until its scale is almost 0.
+
+
+def horseshoe(x):
+    """Return minus the log density of x = log(lambda^2), summed over scales."""
+    return np.sum(np.log(2 * np.pi * np.cosh(x / 2))), x
+
+
+def horseshoe_vjp(dprice, cache):
+    """Pull the gradient back to ``x``."""
+    return dprice * np.tanh(cache / 2) / 2
+
+
+# Exercise 6: A natural-gradient step.
+#
+# E[L] = a ((m - c)^2 + sigma^2) / 2, so the gradient at log sigma is a sigma^2. Divided
+# by sigma^2 it is a. With the prior N(0, 1) the new precision is a + 1, and the new mean
+# m - (a (m - c) + m) / (a + 1) = a c / (a + 1). Both are those of the posterior.
+
+
+def expected_loss(m, log_sigma, c):
+    """Return E[L] for a = 3, summed over weights."""
+    value = 1.5 * np.sum((m - c) ** 2 + np.exp(2 * log_sigma))
+    return value, (m, log_sigma, c)
+
+
+def expected_loss_vjp(dvalue, cache):
+    """Pull the gradient back to ``m``, ``log_sigma`` and ``c``."""
+    m, log_sigma, c = cache
+    slope = 3 * (m - c)
+    return dvalue * slope, dvalue * 3 * np.exp(2 * log_sigma), -dvalue * slope
+
+
 def check_inputs():
     rng = np.random.default_rng(11)
     return {
-        "w": 0.7, "x": rng.standard_normal(9),
+        "w": 0.7, "x": rng.standard_normal(9), "m": rng.standard_normal(4),
+        "log_sigma": rng.standard_normal(4), "c": rng.standard_normal(4),
         "y": rng.integers(0, 2, 9).astype(float),
         "a": rng.uniform(size=6), "used": rng.uniform(size=6),
     }  # fmt: skip
@@ -99,6 +138,19 @@ def main():
     print(
         "4. L_t + sum over s < t of (10 / N_t) L_s on the kept examples; EWC is closest"
     )
+
+    scales = np.array([-30.0, 0.0, 2.0, 30.0])
+    pull = horseshoe_vjp(1.0, horseshoe(scales)[1])
+    print("5. pull on log(lambda^2) at -30, 0, 2 and 30:", pull.round(3))
+    assert np.abs(pull).max() <= 0.5
+
+    m, log_sigma, c = (inputs[name] for name in ("m", "log_sigma", "c"))
+    dm, dlog_sigma, _ = expected_loss_vjp(1.0, expected_loss(m, log_sigma, c)[1])
+    precision = dlog_sigma / np.exp(2 * log_sigma) + 1
+    mean = m - (dm + m) / precision
+    apart = np.abs(mean - 3 * c / 4).max()
+    print(f"6. precision {precision[0]:.3f}, mean off by {apart:.0e}")
+    assert np.allclose(precision, 4) and np.allclose(mean, 3 * c / 4)
 
 
 if __name__ == "__main__":
