@@ -47,6 +47,7 @@ COMMON = {"hidden": (NETWORK.hidden,), "batch": TRAIN, "single_head": True}
 SETTINGS = {
     "naive": {"epochs": 400, "rate": 0.02},
     "ewc": {"epochs": 400, "rate": 0.02, "weight": 1.0, "variant": "separate"},
+    "gpm": {"epochs": 400, "rate": 0.02},
     "laplace": {"epochs": 400, "rate": 0.02, "prior_sigma": PRIOR_SIGMA},
     "vcl": {"epochs": 400, "rate": 0.03, "rate_end": 0.05, "likelihood_epochs": 0}
     | {"prior_sigma": PRIOR_SIGMA},
@@ -67,6 +68,7 @@ LABELS = {
     "gvcl": "GVCL",
     "bgd": "BGD",
     "ivon": "IVON",
+    "gpm": "GPM",
     "npbcl": "NPBCL",
 }
 EXAMPLES, START = range(2)  # streams of the noise

@@ -176,6 +176,7 @@ SPACES = {
         "start_sigma": LogUniform(1e-3, 0.1),
         "threshold": LogUniform(1e-3, 0.3),
     },
+    "gpm": {**FALLING, "threshold": LogUniform(0.5, 1.0), "start": Choice(("uniform", "he"))},
     "ivon": {
         "epochs": EPOCHS,
         "rate": LogUniform(1e-3, 0.1),

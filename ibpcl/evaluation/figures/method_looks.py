@@ -49,6 +49,7 @@ METHODS = {
     "gvcl": Look("#BB5566", "<", "--"),
     "horseshoe": Look("#BB5566", "h", "-"),
     "ivon": Look("#004488", "d", "-"),
+    "gpm": Look("#AA3377", "p", "-"),
 }
 # For names that are not in the table.
 OTHERS = (

@@ -70,6 +70,7 @@ LABELS = {
     "pruning": "pruning",
     "horseshoe": "horseshoe",
     "ivon": "IVON",
+    "gpm": "GPM",
 }
 
 # The rows of the paper's figures of generative models, and ours at the printed settings. The paper
