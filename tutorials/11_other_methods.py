@@ -604,3 +604,7 @@ print(f"threshold {rule.threshold:.2f}, alarms at minibatches {alarms}")
 #    the gradient at $\log\sigma$, divided by $\sigma^2$, is the Hessian $a$, and that one
 #    step of VON with step sizes 1 ends at the exact posterior. *Hint:* the prior
 #    $\mathcal N(0, 1)$ adds 1 to the precision.
+# 7. **A step that an earlier task does not feel.** A layer has seen the input $h$. Write
+#    the part of a step $d$ that does not change $h d$ as a pair. Why is it its own
+#    projection, and why must the step be projected and not the gradient, if the
+#    optimizer is Adam? *Hint:* apply the function twice.

@@ -89,8 +89,8 @@ def horseshoe_vjp(dprice, cache):
 # Exercise 6: A natural-gradient step.
 #
 # E[L] = a ((m - c)^2 + sigma^2) / 2, so the gradient at log sigma is a sigma^2. Divided
-# by sigma^2 it is a. With the prior N(0, 1) the new precision is a + 1, and the new mean
-# m - (a (m - c) + m) / (a + 1) = a c / (a + 1). Both are those of the posterior.
+# by sigma^2 it is a. With the prior N(0, 1) the new precision is a + 1, and the new
+# mean m - (a (m - c) + m) / (a + 1) = a c / (a + 1). Both are those of the posterior.
 
 
 def expected_loss(m, log_sigma, c):
@@ -106,11 +106,32 @@ def expected_loss_vjp(dvalue, cache):
     return dvalue * slope, dvalue * 3 * np.exp(2 * log_sigma), -dvalue * slope
 
 
+# Exercise 7: A step that an earlier task does not feel.
+#
+# Take out the part along h: d - h (h d) / (h h). Its product with h is 0, so a second
+# projection changes nothing. Adam divides each entry by its own size. That turns a
+# projected gradient out of the allowed space, but a projected step stays in it.
+
+
+def unfelt(d, h):
+    """Return the part of a step ``d`` that is orthogonal to the input ``h``."""
+    share = np.sum(h * d) / np.sum(h * h)
+    return d - share * h, (d, h, share)
+
+
+def unfelt_vjp(dout, cache):
+    """Pull the gradient back to ``d`` and ``h``."""
+    d, h, share = cache
+    dshare = -np.sum(dout * h) / np.sum(h * h)
+    return dout + dshare * h, -share * dout + dshare * (d - 2 * share * h)
+
+
 def check_inputs():
     rng = np.random.default_rng(11)
     return {
         "w": 0.7, "x": rng.standard_normal(9), "m": rng.standard_normal(4),
         "log_sigma": rng.standard_normal(4), "c": rng.standard_normal(4),
+        "d": rng.standard_normal(5), "h": rng.standard_normal(5),
         "y": rng.integers(0, 2, 9).astype(float),
         "a": rng.uniform(size=6), "used": rng.uniform(size=6),
     }  # fmt: skip
@@ -151,6 +172,13 @@ def main():
     apart = np.abs(mean - 3 * c / 4).max()
     print(f"6. precision {precision[0]:.3f}, mean off by {apart:.0e}")
     assert np.allclose(precision, 4) and np.allclose(mean, 3 * c / 4)
+
+    d, h = (inputs[name] for name in ("d", "h"))
+    once = unfelt(d, h)[0]
+    twice = unfelt(once, h)[0]
+    turned = once / (np.abs(once) + 1)  # each entry divided by another number
+    print(f"7. h d of the step {h @ once:.0e}, divided as by Adam {h @ turned:.2f}")
+    assert np.allclose(once, twice) and abs(h @ once) < 1e-12 < abs(h @ turned)
 
 
 if __name__ == "__main__":
