@@ -251,6 +251,8 @@ class Scaled(Gaussian):
         Activation function f; none by default.
     positions : int
         Number of rows of inputs that each example has, as in :class:`ibpcl.models.layers.Layer`.
+    row_groups : int
+        Number of groups of inputs, as in :class:`ibpcl.models.layers.Layer`.
     local : bool
         Whether pre-activations are sampled, with scales of units, or weights with their scales.
     """
