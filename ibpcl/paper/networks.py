@@ -19,7 +19,17 @@ from ibpcl.models.depth import Blocks
 from ibpcl.models.elbo import Flat, Prior
 from ibpcl.models.film import Film
 from ibpcl.models.gated import Gated, gates, gates_vjp
-from ibpcl.models.layers import Drawn, Gaussian, Pass, Plain, activate, activate_vjp
+from ibpcl.models.layers import (
+    Drawn,
+    Gaussian,
+    Images,
+    Pass,
+    Plain,
+    activate,
+    activate_vjp,
+    evaluate,
+    evaluate_vjp,
+)
 from ibpcl.models.masked import Masked, MaskModel
 from ibpcl.models.network import Network, classifier
 from ibpcl.models.parameters import Layout, collect
@@ -560,6 +570,32 @@ def check_activation(seed=0):
     return check_pair(lambda h: activate("softplus", h, NUMPY), activate_vjp, {"h": h}, seed=seed)
 
 
+def check_evaluation(seed=0):
+    """Check the evaluation of images by filters, with activation and pool.
+
+    Parameters
+    ----------
+    seed : int
+        Determines the random inputs.
+
+    Returns
+    -------
+    report : ibpcl.verify.Report
+        The verdict on the gradient.
+    """
+    rng = np.random.default_rng(seed)
+    inputs = {
+        name: rng.normal(size=shape)
+        for name, shape in (("pixels", (2, 2, 4, 3, 2)), ("w", (2, 12, 2)), ("b", (2, 2)))
+    }
+    return check_pair(
+        lambda pixels, w, b: evaluate(Images(pixels, (3, 2), 1, 1, 2), w, b, "tanh", NUMPY),
+        evaluate_vjp,
+        inputs,
+        seed=seed,
+    )
+
+
 def check_plain_network(seed=0):
     """Check the log-likelihood of a plain network with two hidden layers.
 
@@ -784,6 +820,7 @@ CHECKS = {
     "ibpcl.models.layers.Plain.forward_vjp": lambda seed=0: check_layer(Plain, seed),
     "ibpcl.models.layers.Gaussian.forward_vjp": lambda seed=0: check_layer(Gaussian, seed),
     "ibpcl.models.layers.activate_vjp": check_activation,
+    "ibpcl.models.layers.evaluate_vjp": check_evaluation,
     "ibpcl.models.masked.Masked.forward_vjp": lambda seed=0: check_layer(
         Masked, seed, relaxed=True
     ),
@@ -862,6 +899,11 @@ STAGES = {
         )
         for masks in SHARING
     },
+    "convolution.Convolution.forward.pooled": lambda seed=0: check_stage(
+        of_kind(Masked, "layer", (4, 3, 2), 2, (2, 2), 1, 1, "tanh", window=2, local=True),
+        seed,
+        mask=0.6,
+    ),
     "convolution.Convolution.forward.given": lambda seed=0: check_stage(
         of_kind(Masked, "layer", (3, 2, 2), 2, (2, 1), 1, 1, "tanh", local=False),
         seed,
