@@ -397,7 +397,13 @@ class Settings(MaskedSettings):
     def __post_init__(self):
         super().__post_init__()
         if self.network:
-            masks = parse(self.network, "npbcl").masks
+            plan = parse(self.network, "npbcl")
+            masks = plan.masks
+            if self.expand and plan.norm:
+                raise ValueError(
+                    "npbcl: expand must be false with norm:layer in network, because an empty "
+                    f"filter would change the mean of the others, got {self.network!r}"
+                )
             if masks != "weight" and self.mask_model != MaskModel(self.mask_kl, self.mask_link):
                 raise ValueError(
                     "npbcl: masks that weights share need structured = true, row_sticks = false, "

@@ -7,15 +7,17 @@ part                   stages
 =====================  ==========================================================================
 ``image:28x28x1``      shape (H, W, D) of the inputs; by default a square with one channel
 ``masks:pair``         which weights of a convolution share a mask: ``weight``, ``pair``, ``filter``
+``norm:layer``         each example is normalized after each convolution and its pool
 ``conv:16,32``         convolutions with these numbers of filters: a 3 x 3 kernel, padding 1, the
                        activation, and a pool of the largest of 2 x 2 numbers
 ``dense:200``          layers with these numbers of units
 ``blocks:3``           residual blocks of one layer each, with the width of the layer before
 =====================  ==========================================================================
 
-``image`` and ``masks`` may come first only.  Convolutions come before dense layers, and blocks
-after one of them.  A whole line may also be one of the names in :data:`NAMED`: ``conv`` or
-``resnet``.
+``image``, ``masks`` and ``norm`` may come first only.  There is no ``norm:batch``: its statistics
+would have to be kept for each task, see :mod:`ibpcl.primitives.normalization`.  Convolutions come
+before dense layers, and blocks after one of them.  A whole line may also be one of the names in
+:data:`NAMED`: ``conv`` or ``resnet``.
 """
 
 import re
@@ -23,7 +25,7 @@ from math import isqrt, prod
 from typing import NamedTuple
 
 from ibpcl.errors import UserError
-from ibpcl.models.convolution import SHARING, of_kind
+from ibpcl.models.convolution import SHARING, LayerNorm, of_kind
 from ibpcl.models.depth import Blocks
 from ibpcl.models.layers import Gaussian
 from ibpcl.models.masked import Masked
@@ -32,6 +34,7 @@ from ibpcl.options import option
 
 KERNEL = 3  # the smallest kernel with a centre; with padding 1 it keeps the size of an image
 WINDOW = 2
+NORMS = ("layer",)
 LAYERS = ("conv", "dense", "blocks")
 NAMED = {"conv": "conv:16,32;dense:200", "resnet": "conv:16,32;dense:200;blocks:3"}
 
@@ -47,11 +50,14 @@ class Architecture(NamedTuple):
         Which weights of a convolution share a mask.
     stages : tuple of tuple
         ``("conv", 16)``, ``("dense", 200)`` or ``("blocks", 3)``, in the order of evaluation.
+    norm : {"", "layer"}
+        Normalization after each convolution; none if empty.
     """
 
     image: tuple[int, int, int] | None
     masks: str
     stages: tuple
+    norm: str = ""
 
     @property
     def masked(self):
@@ -141,6 +147,7 @@ def parse(line, owner=""):
     line = NAMED.get(line.strip(), line)
     image = None
     masks = "weight"
+    norm = ""
     stages = []
     for part in filter(None, (each.strip() for each in line.split(";"))):
         kind, _, values = (each.strip() for each in part.partition(":"))
@@ -149,13 +156,15 @@ def parse(line, owner=""):
             image = tuple(map(int, sizes))
         elif kind == "masks" and values in SHARING and not stages:
             masks = values
+        elif kind == "norm" and values in NORMS and not stages:
+            norm = values
         elif kind in LAYERS and re.fullmatch(r"\d+( *, *\d+)*", values):
             stages += [(kind, int(size)) for size in sizes]
         else:
             raise UserError(
-                f"{must_be} {' or '.join(NAMED)}, or made of image:HxWxD or "
-                f"masks:{'|'.join(SHARING)} at the beginning, conv:K,..., dense:K,... and "
-                f"blocks:L, got {part!r}"
+                f"{must_be} {' or '.join(NAMED)}, or made of image:HxWxD, "
+                f"masks:{'|'.join(SHARING)} or norm:{'|'.join(NORMS)} at the "
+                f"beginning, conv:K,..., dense:K,... and blocks:L, got {part!r}"
             )
     kinds = [kind for kind, _ in stages]
     if not stages or min(size for _, size in stages) < 1 or min(image or (1,)) < 1:
@@ -169,7 +178,7 @@ def parse(line, owner=""):
         raise UserError(
             f"{must_be} given a dense layer before blocks, which sets their width, got {line!r}"
         )
-    return Architecture(image, masks, tuple(stages))
+    return Architecture(image, masks, tuple(stages), norm)
 
 
 def from_line(
@@ -256,6 +265,8 @@ def from_line(
                 **options,
             )
             stages.append(convolution)
+            if plan.norm:
+                stages.append(LayerNorm(f"norm{number}", convolution.outputs))
             image = convolution.outputs
             groups = prod(image[:2])
         elif part == "dense":

@@ -407,3 +407,97 @@ class Pool(Stage):
             return None, {}
         pool_vjp, inner = cache
         return _flat(pool_vjp(_images(dout[0], self.outputs), inner)), {}
+
+
+@dataclass(frozen=True)
+class LayerNorm(Stage):
+    r"""A stage without parameters that normalizes the activations of each example.
+
+    .. math:: y = \frac{h - m}{\sqrt{v + \epsilon}}
+
+    with mean m and variance v over the positions and channels of one example
+    (:func:`ibpcl.primitives.normalization.layer_norm`).  There is no gain and no shift: the weights
+    and biases of the next layer do their work, and no parameter is shared by all tasks without a
+    mask.  No statistics of other examples are kept, so a later task cannot change the outputs of an
+    earlier one.
+
+    Parameters
+    ----------
+    name : str
+        Name of the stage, without a dot.
+    image : tuple of int
+        Shape (H, W, K) of the images that are read.
+    """
+
+    name: str
+    image: tuple[int, int, int]
+
+    @property
+    def outputs(self):
+        """Shape (H, W, K) of the images that are returned."""
+        return self.image
+
+    @property
+    def inputs(self):
+        """Number H W K of inputs."""
+        return prod(self.image)
+
+    @property
+    def units(self):
+        """Number H W K of outputs."""
+        return prod(self.image)
+
+    def forward(self, views, x, noise, options):
+        """Normalize flat images.
+
+        Parameters
+        ----------
+        views : dict of str to dict
+            Not used.
+        x : ndarray, shape (S, N, H W K) or (N, H W K)
+            Flat images.
+        noise : dict of str to dict
+            Not used.
+        options : ibpcl.models.layers.Pass
+            Its backend computes.
+
+        Returns
+        -------
+        out : tuple
+            The outputs, of the shape of ``x``, and an empty dict.
+        cache : tuple
+            Input of :meth:`forward_vjp`.
+        """
+        normalization = options.backend.normalization
+        channels = self.image[2]
+        samples = x if x.ndim == 3 else x[None]
+        h, cache = normalization.layer_norm(
+            _images(samples, self.image), np.ones(channels, x.dtype), np.zeros(channels, x.dtype)
+        )
+        return (h.reshape(x.shape), {}), (normalization.layer_norm_vjp, cache)
+
+    def forward_vjp(self, dout, cache, needs_dx=True):
+        """Pull the gradient at the outputs back to the images.
+
+        Parameters
+        ----------
+        dout : tuple
+            Gradient at the outputs, of their shape, and a dict that is not used.
+        cache : tuple
+            From :meth:`forward`.
+        needs_dx : bool
+            Whether to compute the gradient at the images.
+
+        Returns
+        -------
+        dx : ndarray or None
+            Gradient at ``x``, of its shape; None if ``needs_dx`` is False.
+        gradients : dict
+            Empty.
+        """
+        if not needs_dx:
+            return None, {}
+        norm_vjp, inner = cache
+        dh = dout[0] if dout[0].ndim == 3 else dout[0][None]
+        dx, _, _ = norm_vjp(_images(dh, self.image), inner)
+        return dx.reshape(dout[0].shape), {}

@@ -14,7 +14,7 @@ from ibpcl.models import elbo as bounds
 from ibpcl.models import likelihoods, plain, scaled, starts
 from ibpcl.models.binary import Conditional
 from ibpcl.models.controller import Controller
-from ibpcl.models.convolution import SHARING, Pool, of_kind
+from ibpcl.models.convolution import SHARING, LayerNorm, Pool, of_kind
 from ibpcl.models.depth import Blocks
 from ibpcl.models.elbo import Flat, Prior
 from ibpcl.models.film import Film
@@ -834,6 +834,9 @@ CHECKS = {
     ),
     "ibpcl.models.convolution.Pool.forward_vjp": lambda seed=0: check_stage(
         Pool("pool", (4, 3, 2), 2), seed
+    ),
+    "ibpcl.models.convolution.LayerNorm.forward_vjp": lambda seed=0: check_stage(
+        LayerNorm("norm", (3, 2, 2)), seed
     ),
     "ibpcl.models.depth.Blocks.forward_vjp": lambda seed=0: check_stage(
         blocks(Gaussian), seed, relaxed=True

@@ -245,6 +245,7 @@ def test_a_line_that_does_not_fit_the_images_is_refused():
     ("keys", "words"),
     [
         ({"network": "conv:8;pool:2"}, "got 'pool:2'"),
+        ({"network": "norm:layer;conv:8", "expand": True}, "expand .* 'norm:layer;conv:8'"),
         ({"network": "masks:pair;conv:8", "row_sticks": True}, "row_sticks"),
     ],
 )

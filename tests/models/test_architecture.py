@@ -4,10 +4,11 @@ import numpy as np
 import pytest
 
 from ibpcl.errors import UserError
+from ibpcl.inference.backend import backend
 from ibpcl.models.architecture import from_line, parse
 from ibpcl.models.convolution import Convolution
 from ibpcl.models.depth import Blocks
-from ibpcl.models.layers import Gaussian, Plain
+from ibpcl.models.layers import Gaussian, Pass, Plain
 from ibpcl.models.likelihoods import Softmax
 from ibpcl.models.masked import Masked
 from ibpcl.models.network import classifier
@@ -27,6 +28,23 @@ def test_the_parts_become_stages_in_their_order():
     assert {layer.activation for layer in net.masked.values() if layer.name != "depth"} == {"tanh"}
     assert parse(line).masked == len(net.masked) == 6
     assert net.inputs == 288 and net.outputs == 5
+
+
+def test_a_norm_follows_each_convolution_and_looks_at_no_other_example():
+    net = from_line(64, "norm:layer;conv:3,4;dense:5", Softmax(), 2, Plain, head=Plain)
+    names = [stage.name for stage in net.stages]
+    assert names == ["conv0", "norm0", "conv1", "norm1", "hidden0", "head"]
+    rng = np.random.default_rng(0)
+    vector = rng.normal(size=net.layout.size)
+    x = rng.normal(size=(4, 64))
+    options = Pass(backend("numpy"), {})
+    first, _ = net.stages[0].forward(net.layout.layers(vector), x, {}, options)
+    (normed, _), _ = net.stages[1].forward({}, first[0], {}, options)
+    np.testing.assert_allclose(normed.mean(axis=-1), 0, atol=1e-12)
+    np.testing.assert_allclose(normed.std(axis=-1), 1, atol=1e-3)
+    (whole, _), _ = net.forward(vector, x, {}, options)
+    (alone, _), _ = net.forward(vector, x[:1], {}, options)
+    np.testing.assert_allclose(whole[:, :1], alone, rtol=0, atol=1e-12)
 
 
 def test_a_line_of_dense_layers_is_the_usual_network():
@@ -57,6 +75,8 @@ def test_networks_without_masks_have_the_same_stages(kind):
         ("conv:nan", ("conv:K", "got 'conv:nan'")),
         ("conv:0", ("sizes of at least 1", "'conv:0'")),
         ("dense:-4", ("dense:K", "got 'dense:-4'")),
+        ("norm:batch;conv:3", ("norm:layer", "got 'norm:batch'")),
+        ("conv:3;norm:layer", ("at the beginning", "got 'norm:layer'")),
         ("masks:row;conv:3", ("weight|pair|filter", "got 'masks:row'")),
         ("conv:3;image:8x8x1", ("at the beginning", "got 'image:8x8x1'")),
         ("dense:5;conv:3", ("order conv, dense", "got dense, conv")),
