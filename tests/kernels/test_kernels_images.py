@@ -1,5 +1,7 @@
 """Patches, pools, and convolutions with pools against the reference, in value and gradient."""
 
+import tracemalloc
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -112,6 +114,23 @@ def test_a_piece_holds_several_images_and_one_that_is_larger_than_its_room():
         x = rng.integers(-2, 3, shape).astype(np.float32)
         w = rng.integers(-1, 2, (2, 3, 3, shape[-1], 6)).astype(np.float32)
         compare_pooled(x, w, np.zeros((2, 6), np.float32), rng, 1, 1, "relu", 2)
+
+
+def test_the_patches_of_a_minibatch_are_never_stored():
+    rng = np.random.default_rng(0)
+    x, w, b = (
+        rng.standard_normal(shape).astype(np.float32)
+        for shape in ((2, 48, 14, 14, 16), (2, 3, 3, 16, 32), (2, 32))
+    )
+    patches = x.nbytes * 9
+    peaks = []
+    for module in (pooled_convolution, pooled_reference):
+        tracemalloc.start()
+        h, cache = module.apply(x, w, b, 1, 1, "relu", 2)
+        module.apply_vjp(h, cache)
+        peaks.append(tracemalloc.get_traced_memory()[1])
+        tracemalloc.stop()
+    assert peaks[0] < patches / 3 < patches < peaks[1]
 
 
 @pytest.mark.parametrize("window", [1, 2, 3])
