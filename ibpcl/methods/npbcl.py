@@ -1565,7 +1565,9 @@ class NPBCL(Saved):
         Returns
         -------
         masks : tuple of ndarray of bool, shape (D, K)
-            One mask per masked layer, from the inputs to the outputs; True keeps the weight.
+            One mask per masked layer, from the inputs to the outputs; True keeps the weight.  In a
+            network that ``settings.network`` describes, they have the shapes of the newest network:
+            when it grows, new rows lie between old ones.
 
         Raises
         ------
@@ -1575,4 +1577,11 @@ class NPBCL(Saved):
             If the task was not learned.
         """
         check_task_id("npbcl.masks", task_id, self.learned)
-        return tuple(self.context.masks(task_id).values())
+        masks = self.context.masks(task_id)
+        if self.settings.network:
+            newest = self.context.network_of(self.learned - 1).masked
+            masks = {
+                name: hard_masks.union([mask], newest[name].shape, newest[name].row_groups)
+                for name, mask in masks.items()
+            }
+        return tuple(masks.values())

@@ -232,6 +232,14 @@ def test_convolutions_grow_and_earlier_tasks_keep_their_masks_and_weights(line):
             for part in ("weight.mu", "weight.log_sigma"):
                 np.testing.assert_array_equal(before[name][part][alone], after[name][part][alone])
     assert learner.predict(strokes(0).x_test, 0).shape == (100, 2)
+    # for figures, the masks of all tasks have the shapes of the newest network
+    shown = [learner.masks(t) for t in range(2)]
+    assert [mask.shape for mask in shown[0]] == [mask.shape for mask in shown[1]]
+    hidden = list(network.masked).index("hidden0")
+    groups = network.layers["hidden0"].row_groups
+    place = corner(masks["hidden0"].shape, of_task_1["hidden0"].shape, groups)
+    both = masks["hidden0"] & of_task_1["hidden0"][place]
+    assert (shown[0][hidden] & shown[1][hidden]).sum() == both.sum()
 
 
 def test_a_line_that_does_not_fit_the_images_is_refused():
