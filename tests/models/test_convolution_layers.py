@@ -165,6 +165,23 @@ def test_the_elbo_agrees_with_the_complex_step(masks, kl):
     np.testing.assert_allclose(gradient[places], by_step, rtol=1e-9, atol=1e-9)
 
 
+@pytest.mark.parametrize("kind", KINDS.values(), ids=KINDS)
+@pytest.mark.parametrize("window", [1, 2])
+def test_the_gradient_at_the_images_agrees_with_the_complex_step(kind, window):
+    """A first stage needs none, so a network with one convolution does not show it."""
+    stage = of_kind(kind, "conv0", IMAGE, 3, (3, 2), 1, 1, "tanh", window=window)
+    net = Network((stage,), Softmax())
+    rng = np.random.default_rng(0)
+    views = net.layout.layers(rng.normal(size=net.layout.size))
+    noise = net.noise(KEY, 2, 4, NUMPY, np.float64, relaxed=False)
+    x, direction = rng.normal(size=(2, 2, 4, 40))
+    (h, _), cache = stage.forward(views, x, noise, Pass(NUMPY, {}))
+    dh = rng.normal(size=h.shape)
+    dx, _ = stage.forward_vjp((dh, {}), cache)
+    (moved, _), _ = stage.forward(views, x + 1e-30j * direction, noise, Pass(NUMPY, {}))
+    np.testing.assert_allclose((dx * direction).sum(), (dh * moved.imag).sum() / 1e-30, rtol=1e-9)
+
+
 @pytest.mark.parametrize(("masks", "count"), [("weight", 12), ("pair", 2), ("filter", 1)])
 def test_shared_masks_are_counted_once_and_expanded_to_all_weights(masks, count):
     net, vector, _ = network(masks=masks)
