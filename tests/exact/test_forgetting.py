@@ -115,3 +115,14 @@ def test_the_study_writes_a_line_per_value_with_seed_and_program(tmp_path, monke
     assert set(lines["processor"]) == {program.processor()}
     totals = lines["value"][(lines["row"] == "VCL") & (lines["column"] == "model")]
     assert set(totals.tolist()) == {2.0}  # the mean over the tasks
+
+
+def test_the_study_refuses_a_method_that_it_does_not_have(capsys):
+    with pytest.raises(SystemExit):
+        study.main(["--methods", "vcl,nothing"])
+    assert "nothing" in capsys.readouterr().err
+
+
+def test_the_study_has_the_generalized_method_with_its_own_settings():
+    settings = study.learner("gvcl").settings
+    assert settings.beta < 1 < settings.weight

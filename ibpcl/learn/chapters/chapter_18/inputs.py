@@ -29,7 +29,8 @@ def relaxed_given(rng, size):
 
 def disarm(rng, size):
     """Return inputs of ``disarm``: two opposite masks per sample, and their losses."""
-    s, n = int(rng.integers(2, 6)), _count(rng, size)
+    s = int(rng.integers(2, 6))
+    n = _count(rng, size)
     phi = rng.standard_normal(n)
     logistic = rng.logistic(size=(s, n))
     return {
