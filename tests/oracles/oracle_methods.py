@@ -167,7 +167,10 @@ VARIANTS = {
             "empty_units": 4,
             "expand_every": 2,
         },
+        "disarm": {"alpha": 5.0, "mask_link": "logit", "mask_gradient": "disarm"},
+        "rebar": {"alpha": 5.0, "mask_link": "logit", "mask_gradient": "rebar"},
     },
+    "gvcl": {"film": {"film": True, "film_rate": 0.01}, "drawn": {"local": False}},
     "ewc": {
         "separate": {"variant": "separate", "fisher": "empirical"},
         "decay": {"decay": 0.7, "fisher": "sampled"},
