@@ -18,6 +18,7 @@ from ibpcl.paper.checks import Outcome, verifies
 from ibpcl.paper.errata.masks import relaxed_divergence
 from ibpcl.paper.integrals import integral
 from ibpcl.primitives import (
+    binary_gradients,
     concrete,
     gaussian,
     horseshoe,
@@ -174,6 +175,54 @@ def mask_sample(seed):
             (-60 / tau, 60 / tau),
             case.points,
         )[0]
+
+    return outcome(reparameterization_unbiased(estimator, exact, 0.4, seed=seed))
+
+
+@verifies("estimators", "binary_gradients.{}", "sample.score", "sample.arm", "sample.disarm")
+def binary_mask(choice, seed):
+    """E[f(b)] of a binary mask with f(1) = 2 and f(0) = 0.5, with respect to its log-odds."""
+    name = choice.partition(".")[2]
+
+    def loss(b):
+        return 0.5 + 1.5 * b
+
+    def estimator(value, rng, n):
+        logit_theta = np.full(n, value)
+        logistic = draw("logistic", rng, n)
+        b = binary_gradients.sample(logistic, logit_theta)
+        opposite = binary_gradients.sample(-logistic, logit_theta)
+        gap = loss(b) - loss(opposite)
+        return {
+            "score": lambda: binary_gradients.score(loss(b) - 1.0, b, logit_theta),
+            "arm": lambda: binary_gradients.arm(gap, sigmoid(logistic)),
+            "disarm": lambda: binary_gradients.disarm(gap, b, opposite, logit_theta),
+        }[name]()
+
+    return outcome(
+        reparameterization_unbiased(
+            estimator, lambda value: 0.5 + 1.5 * sigmoid(value), 0.4, seed=seed
+        )
+    )
+
+
+@verifies("estimators", "concrete.sample_given")
+def mask_sample_given(seed):
+    """E[z^2] of a relaxed mask given its binary one, which is on, with respect to its log-odds."""
+    tau = 0.6
+
+    def estimator(value, rng, n):
+        z, cache = concrete.sample_given(
+            draw("logistic", rng, n), np.ones(n), np.full(n, value), tau
+        )
+        return concrete.sample_given_vjp(2 * z, cache)
+
+    def exact(value):
+        case = logit_case(value, tau)
+        above = integral(
+            lambda y: sigmoid(y) ** 2 * np.exp(case.log_density(y)), (0, 60 / tau), case.points
+        )[0]
+        return above / sigmoid(value)  # the logit is positive with this probability
 
     return outcome(reparameterization_unbiased(estimator, exact, 0.4, seed=seed))
 
