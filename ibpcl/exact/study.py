@@ -54,7 +54,7 @@ SETTINGS = {
     "gvcl": {"epochs": 400, "rate": 0.03, "rate_end": 0.05, "likelihood_epochs": 0}
     | {"prior_sigma": PRIOR_SIGMA},
     "bgd": {"epochs": 150, "start_sigma": 0.1},
-    "ivon": {"epochs": 400, "rate": 0.02, "curvature_rate": 0.02, "rate_end": 0.05}
+    "ivon": {"epochs": 400, "rate": 0.5, "curvature_rate": 0.05, "rate_end": 0.05}
     | {"prior_sigma": PRIOR_SIGMA},
     "horseshoe": {"epochs": 400, "rate": 0.03, "rate_end": 0.05, "likelihood_epochs": 0}
     | {"prior_sigma": PRIOR_SIGMA, "start_scale": 1.0, "threshold": 0.0},

@@ -181,6 +181,8 @@ VARIANTS = {
     "den": {"growing": {"loss_threshold": 0.0, "split_threshold": 0.001}},
     "ibp_vcl": {"offsets": {"offsets": True, "mask_kl": "concrete"}},
     "joint": {"going on": {"restart": False}},
+    "horseshoe": {"weights": {"scales": "weights"}},
+    "ivon": {"von": {"rule": "von", "curvature_rate": 0.002}},
     "vae_npbcl": {
         "shared": {"output": "shared", "hold_used": False, "latent_prior": "learned"},
         "standard": {
