@@ -1,8 +1,9 @@
 """The learning path: one table from which the site makes its list of tutorials, its picture of
 what depends on what, and its links between tutorials, equations, code and assignments.
 
-To add a tutorial, add a :class:`Tutorial` to :data:`TUTORIALS`. Its title and its time are read
-from the script. A row whose script is missing is skipped.
+To add a tutorial, add a :class:`Tutorial` to :data:`TUTORIALS`. Its times, what it needs and the
+assignments that follow are those of its chapter in ``ibpcl/learn/chapters``. A row whose script is
+missing is skipped.
 """
 
 import re
@@ -11,9 +12,10 @@ from html import escape
 from pathlib import Path
 from typing import NamedTuple
 
+from ibpcl.learn.chapters import chapter_of
+
 ROOT = Path(__file__).resolve().parents[2]
 TITLE = re.compile(r"^# # (?:\d+\.\s*)?(.+)$", re.MULTILINE)
-MINUTES = re.compile(r"\*\*Time:\*\*\D*?(\d+)\s+min")
 
 
 class Tutorial(NamedTuple):
@@ -25,16 +27,12 @@ class Tutorial(NamedTuple):
         Name of the script in ``tutorials/``, without its ending. It begins with the number.
     core : bool
         Whether the tutorial leads to Algorithm 1. The others can be left out.
-    needs : tuple of int
-        Numbers of the tutorials that come before it.
     builds : str
         The result of the reader's work.
     equations : tuple of str
         Places in the paper and its supplement.
     modules : tuple of str
         Modules of the package that hold the same code.
-    assignments : tuple of int
-        Numbers of the assignments that follow.
     column : float
         Place in the picture, from the left.
     row : int
@@ -43,11 +41,9 @@ class Tutorial(NamedTuple):
 
     name: str
     core: bool
-    needs: tuple
     builds: str
     equations: tuple
     modules: tuple
-    assignments: tuple
     column: int
     row: int
 
@@ -67,19 +63,31 @@ class Tutorial(NamedTuple):
         return TITLE.search(self.path.read_text(encoding="utf-8"))[1]
 
     @property
+    def chapter(self):
+        """The chapter of the guided path with the same number, which holds what all tables say."""
+        return chapter_of(self.number)
+
+    @property
     def minutes(self):
-        """The time that the script states, in minutes; None if it states none."""
-        match = MINUTES.search(self.path.read_text(encoding="utf-8").replace("\n# ", " "))
-        return int(match[1]) if match else None
+        """Minutes for the tutorial with its questions, without the exercises."""
+        return self.chapter.reading
+
+    @property
+    def needs(self):
+        """Numbers of the tutorials that come before it."""
+        return self.chapter.needs
+
+    @property
+    def assignments(self):
+        """Numbers of the assignments that follow."""
+        return self.chapter.assignments
 
 
 TUTORIALS = (
     Tutorial(
         "00_prerequisites",
         True,
-        (),
         "a self-test: the chain rule as a VJP, Gaussians, KL divergence, Monte Carlo, broadcasting",
-        (),
         (),
         (),
         1.5,
@@ -88,84 +96,69 @@ TUTORIALS = (
     Tutorial(
         "01_why_networks_forget",
         True,
-        (0,),
         "a network that forgets, and elastic weight consolidation (EWC)",
         ("Sec. 1",),
         ("ibpcl.methods.ewc",),
-        (),
         0,
         1,
     ),
     Tutorial(
         "02_gaussian_weights",
         True,
-        (0,),
         "a Gaussian weight: its sample, its KL divergence, and Bayes' rule task by task",
         ("Eq. 1", "Eq. 7, first term", "Supplement D.1"),
         ("ibpcl.primitives.gaussian",),
-        (1,),
         1,
         1,
     ),
     Tutorial(
         "03_checking_a_gradient",
         True,
-        (2,),
         "a gradient checker: differences, the complex step, the Taylor test",
         (),
         ("ibpcl.verify",),
-        (),
         1,
         2,
     ),
     Tutorial(
         "04_verifying_a_derivation",
         True,
-        (3,),
         "a corrected gradient, from one with five mistakes",
         (),
         ("ibpcl.verify",),
-        (8, 10),
         1,
         3,
     ),
     Tutorial(
         "05_buffet",
         True,
-        (0,),
         "the Indian buffet process, as customers and as a broken stick",
         ("Eq. 3", "Eq. 4"),
         ("ibpcl.primitives.stick_breaking",),
-        (),
         2,
         1,
     ),
     Tutorial(
         "06_sticks",
         True,
-        (2, 3, 5),
         "Kumaraswamy sticks with their gradient and their KL divergence",
         ("Eq. 3", "Eq. 7, third term", "Eq. 13", "Supplement D.2"),
         ("ibpcl.primitives.kumaraswamy", "ibpcl.primitives.stick_breaking"),
-        (2, 4),
         2,
         3,
     ),
     Tutorial(
         "07_masks",
         True,
-        (2, 3, 6),
         "relaxed binary masks, tied to the sticks",
         ("Eq. 4", "Eq. 5", "Eq. 7, second term", "Supplement D.3"),
         ("ibpcl.primitives.concrete", "ibpcl.primitives.bernoulli"),
-        (3,),
         2,
         4,
     ),
     Tutorial(
         "08_elbo_gradient",
         True,
-        (4, 7),
         "the gradient of the ELBO of a masked Bayesian network",
         ("Eq. 6", "Eq. 7", "Eq. 8", "Eq. 9"),
         (
@@ -176,91 +169,75 @@ TUTORIALS = (
             "ibpcl.primitives.likelihoods",
             "ibpcl.models.elbo",
         ),
-        (5, 6),
         1.5,
         5,
     ),
     Tutorial(
         "09_algorithm_1",
         True,
-        (1, 8),
         "the whole method, NPBCL, in about 150 lines",
         ("Algorithm 1", "Eq. 11", "Sec. 4.5"),
         ("ibpcl.methods.npbcl", "ibpcl.continual.prior", "ibpcl.continual.masks"),
-        (7,),
         1.5,
         6,
     ),
     Tutorial(
         "10_reading_a_run",
         False,
-        (9,),
         "the tables of a run, recomputed from its files",
         ("Eq. 12", "Sec. 4.3", "Supplement E"),
         ("ibpcl.experiments.run", "ibpcl.continual.coresets", "ibpcl.continual.expansion"),
-        (),
         2,
         7,
     ),
     Tutorial(
         "11_other_methods",
         False,
-        (1, 9),
         "one experiment for each of six other methods, and five more in brief",
         ("Sec. 6",),
         ("ibpcl.methods",),
-        (),
         1,
         7,
     ),
     Tutorial(
         "12_continual_autoencoder",
         False,
-        (8, 9),
         "a generative model that learns letters one after another",
         ("Eq. 10", "Sec. 3.3", "Supplement G"),
         ("ibpcl.primitives.latent", "ibpcl.models.codes", "ibpcl.evaluation.latent"),
-        (),
         3,
         7,
     ),
     Tutorial(
         "13_more_than_gradients",
         False,
-        (4, 6),
         "checks of densities, samplers and divergences",
         ("Eq. 13", "Supplement D.3"),
         ("ibpcl.verify",),
-        (8,),
         3,
         4,
     ),
     Tutorial(
         "14_comparing_methods",
         False,
-        (1,),
         "a fair comparison of four methods, with accuracy matrices",
         ("Sec. 6", "Supplement F.2"),
         ("ibpcl.experiments.compare", "ibpcl.evaluation.metrics"),
-        (),
         0,
         7,
     ),
     Tutorial(
         "15_exact_bayes",
         False,
-        (2, 11),
         "the exact posterior of small networks, and the two causes of forgetting",
         ("Eq. 1",),
         ("ibpcl.exact.points", "ibpcl.exact.hmc", "ibpcl.exact.forgetting"),
-        (),
         1,
         8,
     ),
     Tutorial(
         "16_masked_convolutions",
         False,
-        (3, 7, 8),
         "a masked convolution with its adjoint, and filters that two tasks share",
         ("Sec. 3.1", "Sec. 7"),
         (
@@ -269,25 +246,21 @@ TUTORIALS = (
             "ibpcl.primitives.local_convolution",
             "ibpcl.models.convolution",
         ),
-        (9,),
         0.5,
         6,
     ),
     Tutorial(
         "17_how_deep",
         False,
-        (6, 7, 8),
         "residual blocks that sticks switch on and off, so that tasks choose their depth",
         ("Eq. 3", "Sec. 7"),
         ("ibpcl.primitives.residual", "ibpcl.models.depth"),
-        (),
         2.5,
         6,
     ),
     Tutorial(
         "18_mask_gradients",
         False,
-        (7, 8),
         "gradients of binary masks without a bias, beside the exact ones and the relaxation",
         ("Sec. 4.4",),
         (
@@ -296,7 +269,6 @@ TUTORIALS = (
             "ibpcl.exact.mask_gradients",
             "ibpcl.exact.mask_study",
         ),
-        (),
         4.5,
         5,
     ),
@@ -400,8 +372,8 @@ def _modules(names):
 def tutorials_page():
     """Return the page that lists the tutorials."""
     rows = present()
-    core = sum(row.minutes or 0 for row in rows if row.core)
-    total = sum(row.minutes or 0 for row in rows)
+    core = sum(row.minutes for row in rows if row.core)
+    total = sum(row.minutes for row in rows)
     lines = [
         "# Tutorials",
         f"The core tutorials take {hours(core)} and lead from the chain rule to Algorithm 1. All "
@@ -413,7 +385,8 @@ def tutorials_page():
         "optional.",
         "## The tutorials",
         table(rows),
-        "The times include the questions and exercises. Each exercise has a "
+        "The first time is that of the tutorial with its questions, the second that of its "
+        "exercises, for which `ibpcl learn` has [a path](/guided-path.md). Each exercise has a "
         "[solution](/solutions/index.md).",
         "## From the paper to the tutorials",
         equations_table(rows),
@@ -426,13 +399,14 @@ def tutorials_page():
 
 def table(rows):
     """Return the table of the tutorials in Markdown."""
-    head = ("", "tutorial", "minutes", "needs", "you build", "in the paper", "assignment")
-    lines = ["| " + " | ".join(head) + " |", "|--:|:--|--:|:--|:--|:--|:--|"]
+    head = ("", "tutorial", "minutes", "exercises", "needs", "you build", "in the paper")
+    lines = ["| " + " | ".join((*head, "assignment")) + " |", "|--:|:--|--:|--:|:--|:--|:--|:--|"]
     for row in rows:
         cells = (
             row.number,
             f"[{row.title}]({row.name}.py)" + ("" if row.core else " (optional)"),
-            row.minutes or "",
+            row.minutes,
+            row.chapter.minutes,
             _tutorials(row.needs, rows),
             row.builds,
             "; ".join(row.equations),

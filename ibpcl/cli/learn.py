@@ -5,6 +5,7 @@ import textwrap
 from ibpcl import console
 
 FAILED = 1
+WIDTH = 80  # columns of a terminal
 EPILOG = """\
 Without an action, the chapters, what is done, and the next step are shown.
 
@@ -96,6 +97,7 @@ def run_show(options):
                     {
                         "number": row.chapter.number,
                         "title": row.chapter.title,
+                        "reading": row.chapter.reading,
                         "minutes": row.chapter.minutes,
                         "needs": row.chapter.needs,
                         "unlocks": row.chapter.unlocks,
@@ -108,18 +110,15 @@ def run_show(options):
             }
         )
         return
-    print(f"{'':>3} {'chapter':<32} {'minutes':>7}  {'done':>5}  {'needs':<8} unlocks")
+    print(f"{'':>3} {'minutes':>7}  {'done':>5}  {'needs':<8} chapter, and what it makes possible")
     for row in rows:
         chapter = row.chapter
         needs = ", ".join(map(str, chapter.needs)) or "-"
-        line = (
-            f"{chapter.number:>3} {chapter.title:<32} {chapter.minutes:>7}  "
-            f"{f'{row.done}/{row.exercises}':>5}  {needs:<8} "
-        )
+        head = f"{chapter.number:>3} {chapter.minutes:>7}  {f'{row.done}/{row.exercises}':>5}  "
+        print(f"{head}{needs:<8} {chapter.title}")
+        indent = " " * len(f"{head}{'':<8} ")
         print(
-            textwrap.fill(
-                chapter.unlocks, 110, initial_indent=line, subsequent_indent=" " * len(line)
-            )
+            textwrap.fill(chapter.unlocks, WIDTH, initial_indent=indent, subsequent_indent=indent)
         )
     print(f"\nnext: {next_step(student)}")
 

@@ -9,9 +9,12 @@ import ast
 
 from ibpcl.codeview.patterns import CHOICES, edits_at, known_in, placeholders_in, table_of
 from ibpcl.codeview.rewrite import Edit, in_place
-from ibpcl.codeview.slips import SLIPS, TOGETHER
+from ibpcl.codeview.slips import OFTEN, SLIPS, TOGETHER, TWINS
 from ibpcl.codeview.syntax import Place, children_of
 
+# Not every function has an axis: PLANTED has this row for those that have one.
+ANY_AXIS = ("FUNCTION(A)", "FUNCTION(A, axis=AXIS)")
+PAIRS = [*TWINS.split(", "), *OFTEN.split(", ")]  # functions that are taken for each other
 # Slips that are planted only: kind, right and wrong pattern.  Their backward reading needs values,
 # or names a mistake that another row names as well.
 PLANTED = [
@@ -52,11 +55,18 @@ PLANTED = [
             ("min", "mean"),
             ("cumsum", "cumprod"),
             ("digamma", "log"),
+            *(pair.split() for pair in PAIRS),
+            *(pair.split()[::-1] for pair in PAIRS),
         )
     ),
+    ("mean", "sum(A)", "mean(A)"),
+    ("mean", "mean(A)", "sum(A)"),
     ("other_function", "FUNCTION(A)", "A"),
     ("swapped", "FUNCTION(A, B)", "FUNCTION(B, A)"),
     ("swapped", "(A, B)", "(B, A)"),
+    ("shifted", "cumsum(A)", "np.flip(cumsum(np.flip(A)))"),
+    ("shifted", "flip(cumsum(flip(A)))", "cumsum(A)"),
+    ("shifted", "flip(cumprod(flip(A)))", "cumprod(A)"),
     ("shifted", "cumsum(A)", "cumsum(A) - A"),
     ("shifted", "cumprod(A)", "cumprod(A) / A"),
     *(
@@ -67,8 +77,8 @@ PLANTED = [
     ("shifted", "A[B:C]", "A"),
     ("shifted", "A[B:C]", "A[1:]"),
     ("shifted", "A[B:C]", "A[:-1]"),
-    ("summed", "FUNCTION(A)", "FUNCTION(A, axis=AXIS)"),
-    ("summed", "FUNCTION(A)", "FUNCTION(A, axis=None)"),
+    ("summed", "REDUCTION(A)", "REDUCTION(A, axis=AXIS)"),
+    ("summed", "REDUCTION(A)", "REDUCTION(A, axis=None)"),
     ("constant_factor", "NUMBER", "0"),
 ]
 # Kinds without values: what is dropped is missing.
@@ -98,7 +108,11 @@ SENTENCES = {
 
 def _rows():
     """Return the rows to plant, from right to wrong, whose wrong pattern can be filled."""
-    forward = [(kind, wrong, right) for rank, kind, wrong, right, _ in SLIPS if rank < TOGETHER]
+    forward = [
+        (kind, wrong, right)
+        for rank, kind, wrong, right, _ in SLIPS
+        if rank < TOGETHER and (wrong, right) != ANY_AXIS
+    ]
     backward = [
         (kind, right, wrong) for kind, wrong, right in forward if right != "A" and kind != "number"
     ]
@@ -129,9 +143,12 @@ def planted(function, rows=()):
     table = table_of([*_rows(), *further])
     known = known_in({}, {})
     edits = {}
+    axes = {id(part) for node in ast.walk(function) for part in _axis_of(node)}
     for place in places_in(function):
         for edit in (*edits_at(place, known, table), *_of_names(place, function)):
             ((*_, new),) = edit.puts
+            if id(place.node) in axes:
+                edit = edit._replace(kind="summed")
             if ast.unparse(new) != ast.unparse(place.node):
                 edits.setdefault((id(place.node), ast.unparse(new)), edit)
     groups = {}
@@ -143,6 +160,12 @@ def planted(function, rows=()):
         if len(group) > 1
     ]
     return [*edits.values(), *together]
+
+
+def _axis_of(node):
+    """Return the nodes of an argument that names an axis."""
+    is_axis = isinstance(node, ast.keyword) and node.arg == "axis"
+    return ast.walk(node.value) if is_axis else ()
 
 
 def places_in(function):

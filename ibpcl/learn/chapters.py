@@ -2,6 +2,7 @@
 
 import ast
 import functools
+import math
 import re
 import textwrap
 from dataclasses import dataclass
@@ -23,10 +24,12 @@ class Chapter:
         Exercises, references, inputs and hints.
     tutorial : str
         Name of the tutorial, without its ending.
-    minutes : int
-        Time for the exercises, without the tutorial.
+    reading, minutes : int
+        Time for the tutorial with its questions, and for the exercises.
     needs : tuple of int
         Chapters to do before.
+    assignments : tuple of int
+        Numbers of the classroom's assignments that follow.
     unlocks : str
         Part of the method that the chapter makes possible.
     milestone : str
@@ -36,8 +39,10 @@ class Chapter:
     number: int
     assignment: Assignment
     tutorial: str
+    reading: int
     minutes: int
     needs: tuple = ()
+    assignments: tuple = ()
     unlocks: str = ""
     milestone: str = ""
 
@@ -90,11 +95,15 @@ class Chapter:
         Returns
         -------
         text : str
-            Markdown, without its heading.
+            Markdown, without its heading; for a number, with its tolerance.
         """
         pieces = re.split(r"^## Task ([\w.]+)[^\n]*\n", self.assignment.statement(), flags=re.M)
         texts = dict(zip(pieces[1::2], pieces[2::2], strict=True))
-        return texts.get(exercise, "").strip()
+        text = texts.get(exercise, "").strip()
+        tasks = self.exercises.get(exercise, [])
+        if tasks and tasks[0].kind == "number":
+            text += f"\n\n{_tolerance(tasks[0].rtol)}"
+        return text
 
     def stubs_of(self, stem):
         """Return the blank functions of one of the student's files.
@@ -132,16 +141,15 @@ class Chapter:
         for paragraph in self.statement_of(number).split("\n\n"):
             # the stub itself names its functions
             if paragraph.strip() and not paragraph.startswith(("Function: ", "Functions: ")):
-                lines += [
-                    "#",
-                    *textwrap.wrap(
-                        " ".join(paragraph.split()),
+                lines.append("#")
+                for item in re.split(r"\n(?=- )", paragraph):
+                    lines += textwrap.wrap(
+                        " ".join(item.split()),
                         86,
                         initial_indent="# ",
-                        subsequent_indent="# ",
+                        subsequent_indent="#   " if item.startswith("- ") else "# ",
                         break_long_words=False,
-                    ),
-                ]
+                    )
         return "\n".join(lines) + "\n"
 
     def _exhibits(self, task, nodes):
@@ -154,6 +162,19 @@ class Chapter:
             for name in (task.forward, task.exhibit)
         ]
         return "\n" + "\n\n\n".join(texts) + "\n\n\n"
+
+
+def _tolerance(rtol):
+    """Return the tolerance of a number as a sentence.
+
+    >>> _tolerance(0.02), _tolerance(1e-6)
+    ('An answer within 2 % counts.', 'An answer counts if six digits are right.')
+    """
+    if rtol >= 0.01:
+        return f"An answer within {100 * rtol:g} % counts."
+    digits = {3: "three", 4: "four", 6: "six", 9: "nine"}
+    count = round(-math.log10(rtol))
+    return f"An answer counts if {digits.get(count, count)} digits are right."
 
 
 def is_answer(task):
@@ -186,8 +207,10 @@ def chapters():
                 table["number"],
                 load(folder),
                 table["tutorial"],
-                table["minutes"],
+                table["reading"],
+                table["exercises"],
                 tuple(table.get("needs", ())),
+                tuple(table.get("assignments", ())),
                 table.get("unlocks", ""),
                 table.get("milestone", ""),
             )

@@ -1,5 +1,6 @@
 """Check a student's exercises with the judge of the classroom."""
 
+import ast
 import hashlib
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -7,10 +8,11 @@ from pathlib import Path
 from ibpcl.classroom.assignments.assignment import IMPORTS, parts_library
 from ibpcl.classroom.assignments.slices import imports, sliced
 from ibpcl.classroom.intake.submission import Submission
-from ibpcl.classroom.judging.judge import judge
+from ibpcl.classroom.judging.judge import AGAIN, judge
+from ibpcl.classroom.judging.verdict import Verdict
 from ibpcl.errors import UserError
+from ibpcl.learn.broken import misfit, runnable
 from ibpcl.learn.chapters import chapters
-from ibpcl.learn.folder import functions_in
 from ibpcl.storage import write_text
 
 SECONDS = 60  # of all functions of a file
@@ -67,7 +69,7 @@ def check_chapter(folder, chapter):
     Raises
     ------
     UserError
-        If the chapter has not been started, or a file is not Python.
+        If the chapter has not been started.
     """
     folder.require()
     notebook = folder.path / f"{chapter.assignment.name}.ipynb"
@@ -82,7 +84,7 @@ def check_chapter(folder, chapter):
         verdicts = {}
         for stem in chapter.files:
             verdicts |= judge_file(folder, chapter, stem)
-    checked = [_checked(number, tasks, verdicts) for number, tasks in chapter.exercises.items()]
+    checked = [joined(number, tasks, verdicts) for number, tasks in chapter.exercises.items()]
     for each in checked:
         _record(folder, each, chapter.exercises[each.exercise])
     folder.save()
@@ -105,18 +107,19 @@ def judge_file(folder, chapter, stem):
         By task.
     """
     path = folder.file(stem)
-    source = folder.source(stem)
     tasks = [task for task in chapter.assignment.tasks if chapter.file_of(task) == stem]
-    if source is None:
-        source = ""
-    functions_in(source, path)
-    return _judged(folder, chapter, tasks, source, path)
+    try:
+        source = folder.source(stem) or ""
+    except UserError as error:
+        return {task.id: _refused(task, str(error).removeprefix("learn: ")) for task in tasks}
+    return judge_text(folder, chapter, tasks, source, path)
 
 
 def _of_notebook(folder, chapter, path):
     """Judge a chapter in a notebook; primitives that are right are copied to their modules."""
     source = notebook_source(path)
-    verdicts = _judged(folder, chapter, chapter.assignment.tasks, source, path)
+    verdicts = judge_text(folder, chapter, chapter.assignment.tasks, source, path)
+    source = runnable(source).source
     for stem in chapter.files:
         tasks = [task for task in chapter.assignment.tasks if chapter.file_of(task) == stem]
         names = [task.function for task in tasks if verdicts[task.id].state == DONE]
@@ -143,12 +146,95 @@ def notebook_source(path):
     return submissions.read(Path(path)).source
 
 
+def judge_text(folder, chapter, tasks, source, path):
+    """Judge the functions in a text.
+
+    What is not Python, cannot be judged, or does not fit costs its own exercise only.
+
+    Parameters
+    ----------
+    folder : ibpcl.learn.folder.Folder
+    chapter : ibpcl.learn.chapters.Chapter
+    tasks : list of ibpcl.classroom.assignments.assignment.Task
+        Tasks of the chapter that the text answers.
+    source : str
+        Text of the functions.
+    path : pathlib.Path
+        Its file.
+
+    Returns
+    -------
+    verdicts : dict of str to ibpcl.classroom.judging.verdict.Verdict
+        By task.
+    """
+    text, reasons = runnable(source)
+    rest = reasons.get("", "")
+    verdicts = {}
+    for task in tasks:
+        reason = reasons.get(task.function, "" if text else rest)
+        if reason:
+            verdicts[task.id] = _refused(task, f"{task.function} cannot be read: {reason}")
+    left = [task for task in tasks if task.id not in verdicts]
+    if left:
+        verdicts |= _judged(folder, chapter, left, text, path)
+    is_notebook = path.suffix == ".ipynb"
+    references = {
+        node.name: node
+        for node in ast.parse(chapter.assignment.source()).body
+        if isinstance(node, ast.FunctionDef)
+    }
+    for task in left:
+        verdict = verdicts[task.id]
+        reason = "" if is_notebook else misfit(task, text, references[task.function])
+        if reason and verdict.state != "missing":
+            verdict.state = "wrong"
+            verdict.points = 0.0
+            verdict.words = [words for words in verdict.words if not words.endswith("right")]
+            verdict.words.insert(0, reason)
+    return verdicts
+
+
+def _refused(task, reason, state="raises"):
+    """Return the verdict on a task whose function cannot be judged."""
+    verdict = Verdict.of(task)
+    verdict.state = state
+    verdict.words = [reason]
+    return verdict
+
+
 def _judged(folder, chapter, tasks, source, path):
-    """Return the verdicts on some tasks of a chapter by their ids."""
+    """Return the verdicts on some tasks by their ids; if judging fails, exercise by exercise."""
+    known = {task.id for task in tasks}
+    tasks = [replace(task, needs=tuple(n for n in task.needs if n in known)) for task in tasks]
+    result = _result(folder, chapter, tasks, source, path)
+    if result.status == "graded":
+        return {verdict.task: verdict for verdict in result.verdicts}
+    groups = _exercises(chapter, tasks)
+    if len(groups) > 1:
+        verdicts = {}
+        for group in groups:
+            verdicts |= _judged(folder, chapter, group, source, path)
+        return verdicts
+    state = "not judged" if result.reason.startswith(AGAIN) else "raises"
+    return {task.id: _refused(task, result.reason, state) for task in tasks}
+
+
+def _exercises(chapter, tasks):
+    """Return the given tasks by exercise."""
+    ids = {task.id: task for task in tasks}
+    groups = [
+        [ids[task.id] for task in exercise if task.id in ids]
+        for exercise in chapter.exercises.values()
+    ]
+    return [group for group in groups if group]
+
+
+def _result(folder, chapter, tasks, source, path):
+    """Return the judge's result for some tasks of a chapter."""
     assignment = replace(
         chapter.assignment,
         tasks=tuple(tasks),
-        imports=(*IMPORTS, folder.package, "ibpcl"),
+        imports=(*IMPORTS, *folder.packages, "ibpcl"),
         limits={
             "seconds": SECONDS,
             "seconds_per_call": SECONDS_PER_CALL,
@@ -158,10 +244,7 @@ def _judged(folder, chapter, tasks, source, path):
     )
     sha256 = hashlib.sha256(source.encode()).hexdigest()
     submissions = Submission("", Path(path), Path(path).name, source, sha256)
-    result = judge(assignment, submissions, "none", variant="base", figures=False)
-    if result.status != "graded":
-        raise UserError(f"learn: {result.reason}")
-    return {verdict.task: verdict for verdict in result.verdicts}
+    return judge(assignment, submissions, "none", variant="base", figures=False)
 
 
 def library_of(folder):
@@ -179,16 +262,16 @@ def library_of(folder):
     library : dict of str to str
     """
     library = parts_library()
-    library[folder.package] = ""
+    library |= dict.fromkeys(folder.packages, "")
     own = passed(folder)
     library["own"] = ""
     for name in [name for name in library if name.startswith("ibpcl.primitives.")]:
         stem = name.rpartition(".")[2]
         lines = [f"from {name} import *"]
         if own.get(stem):
-            library[f"own.{stem}"] = folder.source(stem)
+            library[f"own.{stem}"] = runnable(folder.source(stem)).source
             lines.append(f"from own.{stem} import {', '.join(own[stem])}")
-        library[f"{folder.package}.{stem}"] = "\n".join(lines)
+        library |= {f"{each}.{stem}": "\n".join(lines) for each in folder.packages}
     return library
 
 
@@ -230,14 +313,28 @@ def text_sha256(folder, stem, tasks):
         "" if the file cannot be read.
     """
     try:
-        text = sliced(folder.source(stem) or "", [task.function for task in tasks])
-    except SyntaxError:
+        source = runnable(folder.source(stem) or "").source
+    except UserError:
         return ""
+    text = sliced(source, [task.function for task in tasks])
     return hashlib.sha256(text.encode()).hexdigest()
 
 
-def _checked(number, tasks, verdicts):
-    """Join the verdicts on the tasks of an exercise."""
+def joined(number, tasks, verdicts):
+    """Join the verdicts on the tasks of an exercise.
+
+    Parameters
+    ----------
+    number : str
+        The exercise, such as ``2.1``.
+    tasks : list of ibpcl.classroom.assignments.assignment.Task
+    verdicts : dict of str to ibpcl.classroom.judging.verdict.Verdict
+        By task.
+
+    Returns
+    -------
+    checked : Checked
+    """
     found = [verdicts[task.id] for task in tasks]
     state = min((verdict.state for verdict in found), key=ORDER.index)
     if found[0].state == "missing":
@@ -247,6 +344,8 @@ def _checked(number, tasks, verdicts):
         if verdict.state == DONE and len(found) > 1:
             continue
         for words in verdict.words:
+            if words == "right":
+                continue
             named = len(found) == 1 or words.startswith(task.function)
             lines.append(words if named else f"{task.function}: {words}")
         lines += [f"hint: {part.hint}" for part in verdict.parts if part.hint]

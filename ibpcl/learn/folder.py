@@ -4,11 +4,14 @@ import ast
 import hashlib
 import json
 import keyword
+import sys
 from pathlib import Path
 
 from ibpcl import __version__
+from ibpcl.classroom.assignments.assignment import PRIMITIVES
 from ibpcl.classroom.intake.reading import texts
 from ibpcl.errors import UserError
+from ibpcl.learn.broken import definitions, runnable
 from ibpcl.storage import json_text, read_text, write_text
 
 SCHEMA = "ibpcl/learn/1"
@@ -147,6 +150,28 @@ class Folder:
         }
         write_text(self.path / PROGRESS, json_text(table, indent=1) + "\n")
 
+    @property
+    def packages(self):
+        """Names under which the student's files import each other.
+
+        Besides that of the folder, those that it had before it was renamed or copied: a name that
+        is no other package, from which modules of this package are imported.
+        """
+        names = [self.package]
+        stems = {path.stem for path in PRIMITIVES.glob("[a-z]*.py")}
+        for path in sorted(self.path.glob("*.py")):
+            try:
+                tree = ast.parse(runnable(self.source(path.stem) or "").source)
+            except UserError:
+                continue  # the check reports it
+            for node in tree.body:
+                if isinstance(node, ast.ImportFrom) and node.module and not node.level:
+                    top, _, module = node.module.partition(".")
+                    modules = {module} if module else {each.name for each in node.names}
+                    if top not in ("ibpcl", *sys.stdlib_module_names) and modules <= stems:
+                        names.append(top)
+        return tuple(dict.fromkeys(names))
+
     def file(self, stem):
         """Return the path of one of the package's modules.
 
@@ -205,7 +230,7 @@ class Folder:
             missing = [
                 stub
                 for name, stub in chapter.stubs_of(stem).items()
-                if before is None or name not in functions_in(before, self.file(stem))
+                if before is None or name not in written_in(before)
             ]
             if not missing:
                 kept.append(f"{stem}.py")
@@ -280,8 +305,6 @@ def parts_of(stem):
     >>> parts_of("sticks"), parts_of("gaussian")
     (['kumaraswamy', 'stick_breaking'], [])
     """
-    from ibpcl.classroom.assignments.assignment import PRIMITIVES
-
     path = PRIMITIVES / f"{stem}.py"
     if not path.is_file():
         return []
@@ -293,30 +316,21 @@ def parts_of(stem):
     ]
 
 
-def functions_in(source, path):
-    """Return the names of the functions at the top level of a text.
+def written_in(source):
+    """Return the names of the functions at the top level of a text, also of those not in Python.
 
     Parameters
     ----------
     source : str
-    path : pathlib.Path
-        File of the text, for the message.
 
     Returns
     -------
     names : set of str
 
-    Raises
-    ------
-    UserError
-        If the text is not Python; the message shows the line.
+    Examples
+    --------
+    >>> sorted(written_in("def f():\\n    return (\\n\\n\\ndef g():\\n    pass\\n"))
+    ['f', 'g']
     """
-    try:
-        tree = ast.parse(source)
-    except SyntaxError as error:
-        line = (error.text or "").rstrip()
-        raise UserError(
-            f"learn: {path}, line {error.lineno}: {error.msg}"
-            + (f"\n    {line.strip()}" if line else "")
-        ) from None
-    return {node.name for node in tree.body if isinstance(node, ast.FunctionDef)}
+    text, reasons = runnable(source)
+    return {*definitions(text), *reasons} - {""}

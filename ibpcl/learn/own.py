@@ -9,6 +9,7 @@ from types import ModuleType
 from ibpcl.classroom.assignments.slices import sliced
 from ibpcl.errors import UserError
 from ibpcl.inference.backend import OwnPrimitives
+from ibpcl.learn.broken import runnable
 from ibpcl.learn.chapters import chapters
 from ibpcl.learn.checking import DONE, judge_file
 from ibpcl.learn.folder import FOLDER, Folder
@@ -50,7 +51,7 @@ def backend(folder=FOLDER, unchecked=False):
                 if tasks[0].module != stem:
                     continue
                 found = [verdicts[task.id] for task in tasks]
-                if all(verdict.state in ("missing", "not judged") for verdict in found):
+                if found[0].state == "missing":
                     continue
                 wrong = [each for each in found if each.state != DONE]
                 if wrong and not unchecked:
@@ -86,14 +87,15 @@ def load(student, functions):
     -------
     backend : ibpcl.inference.backend.OwnPrimitives
     """
-    sources = {stem: student.source(stem) or "" for stem in functions}
+    sources = {stem: runnable(student.source(stem) or "").source for stem in functions}
+    packages = student.packages
     text = "\n".join(sliced(sources[stem], names) for stem, names in sorted(functions.items()))
     sha256 = hashlib.sha256(text.encode()).hexdigest()
     made = OwnPrimitives({}, str(student.path), sha256)
 
     def import_(name, *rest):
         """Import a module; the student's package and the primitives are the backend itself."""
-        if name in (student.package, "ibpcl.primitives"):
+        if name in (*packages, "ibpcl.primitives"):
             return made
         return importlib.__import__(name, *rest)
 

@@ -36,8 +36,8 @@ def masked_moments(mu, log_sigma, bias_mu, bias_log_sigma, mask):
     Returns
     -------
     out : tuple
-        Means and standard deviations of the weights, (D, K) each, and of the biases, (K,) each; 0
-        for those that are off.
+        ``mean`` and ``sigma`` of the weights, (D, K) each, and ``bias_mean`` and ``bias_sigma`` of
+        the biases, (K,) each; sigma is a standard deviation.  0 for those that are off.
     cache : tuple
         Input of :func:`masked_moments_vjp`.
 

@@ -12,7 +12,7 @@ from ibpcl.classroom.assignments.assignment import CHAPTERS
 from ibpcl.classroom.assignments.slices import imports, sliced
 from ibpcl.learn.chapters import chapters
 from ibpcl.learn.checking import check_chapter
-from ibpcl.learn.folder import Folder, functions_in
+from ibpcl.learn.folder import Folder, written_in
 from ibpcl.storage import read_text, read_toml
 
 TUTORIALS = Path(ibpcl.__file__).parents[1] / "tutorials"
@@ -77,7 +77,7 @@ def test_stubs_are_python_and_do_not_show_the_solution(folder, chapter):
     source = chapter.assignment.source()
     for stem in chapter.files:
         text = folder.source(stem)
-        names = functions_in(text, folder.file(stem))
+        names = written_in(text)
         asked = {t.function for t in chapter.assignment.tasks if chapter.file_of(t) == stem}
         assert asked <= names
         for task in chapter.assignment.tasks:

@@ -11,6 +11,8 @@ import re
 import textwrap
 
 KEPT_SECTIONS = ("Parameters", "Returns")
+# Arguments of gradient functions besides the gradient at the output and the cache.
+ARGUMENTS = {"needs_dx": "If False, dx is not needed, and None may be returned in its place."}
 
 
 def stub(assignment, variant="base", student=""):
@@ -202,6 +204,12 @@ def with_results(docstring, node, task):
     if "Returns\n-------" in docstring or not task.wrt:
         return docstring
     dout, cache = [argument.arg for argument in node.args.args[:2]]
+    further = []
+    for argument in node.args.args[2:]:
+        further += [argument.arg, f"    {ARGUMENTS.get(argument.arg, 'As in the statement.')}"]
+    output = f"Gradient at the output of ``{task.forward}``, with the shape of that output."
+    if "gradients at" in docstring.partition("\n")[0]:
+        output = f"Gradients at the outputs of ``{task.forward}``: a tuple, one for each output."
     names = ", ".join(f"d{name}" for name in task.wrt)
     each = "Gradients, each" if len(task.wrt) > 1 else "Gradient"
     return "\n".join(
@@ -211,9 +219,10 @@ def with_results(docstring, node, task):
             "Parameters",
             "----------",
             f"{dout}",
-            f"    Gradient at the output of ``{task.forward}``, with the shape of that output.",
+            f"    {output}",
             f"{cache}",
             f"    The cache that ``{task.forward}`` returned.",
+            *further,
             "",
             "Returns",
             "-------",

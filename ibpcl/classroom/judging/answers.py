@@ -7,6 +7,7 @@ from ibpcl.classroom.judging.comparing import as_tuple
 from ibpcl.classroom.judging.examples import cotangent_like
 from ibpcl.classroom.judging.referee import PROOF_MB, refutes
 from ibpcl.classroom.judging.running import bounds
+from ibpcl.classroom.judging.running.accepting import as_array
 from ibpcl.verify import check_value
 
 
@@ -22,7 +23,7 @@ def judge_number(task, verdict, case):
         Changed in place.
     case : ibpcl.classroom.judging.judge.Case
     """
-    given = case.session.plain(task.function, ())
+    given = _number(case.session.plain(task.function, ()))
     right = getattr(case.reference, task.function)()
     try:
         slips = getattr(case.reference, f"{task.function}_slips", dict)()
@@ -73,8 +74,8 @@ def judge_prediction(task, verdict, case):
     right = getattr(case.reference, task.function)()
     verdict.state = "right"
     verdict.points = task.points
-    came = "as it happens" if letter == right else f"the answer is {right}"
-    verdict.words = [_ended(task, f"you predicted {letter}: {came}")]
+    came = "and that is what happens" if letter == right else f"the answer is {right}"
+    verdict.words = [_ended(task, f"you predicted {letter}, {came}")]
 
 
 def judge_counterexample(task, verdict, case):
@@ -89,7 +90,8 @@ def judge_counterexample(task, verdict, case):
         Changed in place.
     case : ibpcl.classroom.judging.judge.Case
     """
-    inputs = as_tuple(case.session.plain(task.function, ()))
+    given = as_tuple(case.session.plain(task.function, ()))
+    inputs = tuple(as_array(each) if isinstance(each, (list, tuple)) else each for each in given)
     reference = case.reference
     try:
         with np.errstate(all="ignore"), bounds.memory(PROOF_MB):
@@ -101,10 +103,17 @@ def judge_counterexample(task, verdict, case):
     dout = cotangent_like(out, np.ones)
     forward = getattr(reference, task.forward)
     pulls = [getattr(reference, name) for name in (f"{task.forward}_vjp", task.exhibit)]
-    reason = refutes([(forward, pull) for pull in pulls], inputs, dout)
+    reason = refutes([(forward, pull) for pull in pulls], inputs, dout, "the inputs")
     verdict.state = "wrong" if reason else "right"
     verdict.points = 0.0 if reason else task.points
     verdict.words = [f"{task.exhibit}: {reason}"] if reason else [_ended(task, "right")]
+
+
+def _number(given):
+    """Return a single number as a scalar, also if it comes in a list or an array."""
+    value = as_array(given) if isinstance(given, (list, tuple)) else given
+    is_single = isinstance(value, np.ndarray) and value.size == 1 and np.ndim(value)
+    return value.reshape(()) if is_single else given
 
 
 def _letter(task, verdict, case):

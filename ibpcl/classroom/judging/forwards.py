@@ -8,6 +8,7 @@ from ibpcl.classroom.judging.marking import UNNAMED, settle
 from ibpcl.classroom.judging.naming.naming_forwards import Seen
 from ibpcl.classroom.judging.own_parts import right_with_own_parts
 from ibpcl.classroom.judging.partial_credit import partial_credit
+from ibpcl.classroom.judging.results import names_of_results
 from ibpcl.classroom.judging.running.client import SubmissionError
 from ibpcl.classroom.judging.running.session import described
 from ibpcl.classroom.judging.verdict import Part, in_words
@@ -44,7 +45,8 @@ def judge_forward(task, verdict, case):
         inputs = case.inputs(task, size, at)
         expected = case.expected(task, inputs)
         seen.append(Seen(size, inputs, case.returned(task, inputs), expected))
-        comparisons.append(compare(seen[-1].out, expected, task.rtol))
+        names = _names(task, case, expected)
+        comparisons.append(compare(seen[-1].out, expected, task.rtol, names))
     right = all(kind == "ok" for kind, _ in comparisons)
     own_parts = [] if right else right_with_own_parts(task, case, seen)
     if right or own_parts:
@@ -111,13 +113,21 @@ def judge_step(task, verdict, case):
     for at, size in enumerate(SIZES):
         inputs = case.inputs(task, size, at)
         expected = case.expected(task, inputs)
-        kind, words = compare(case.returned(task, inputs), expected, task.rtol)
+        names = _names(task, case, expected)
+        kind, words = compare(case.returned(task, inputs), expected, task.rtol, names)
         verdict.parts.append(Part(_point(at, size), kind, words, HINTS.get(kind, "")))
     right = all(part.kind == "ok" for part in verdict.parts)
     for part in verdict.parts:
         case.marking.earn(part, "right" if right else "wrong_step")
     settle(verdict)
     _tell(verdict, task, task.visibility == "hidden")
+
+
+def _names(task, case, expected):
+    """Return the names of several results, as the reference's docstring gives them."""
+    if not isinstance(expected, (tuple, list)):
+        return []
+    return names_of_results(getattr(case.reference, task.function, None), len(expected))
 
 
 def _point(at, size):

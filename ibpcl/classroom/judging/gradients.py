@@ -253,9 +253,15 @@ def conclude(task, parts, verdict, case):
     for part in verdict.parts:
         if part.kind != "ok":
             verdict.details.append(f"{part.name}: {part.kind}: {part.words}")
+        if part.fits_own:
+            part.hint = ""
+            continue
         description = in_words(part.kind) if hidden else part.words
+        verdict.words.append(f"{part.name}: {description}")
+    following = ", ".join(part.name for part in verdict.parts if part.fits_own)
+    if following:
         verdict.words.append(
-            f"{part.name}: {description}" + ("; it fits your own forward" if part.follows else "")
+            f"{following}: right for your own {task.forward}; correct {task.forward} first"
         )
 
 
@@ -342,10 +348,11 @@ def _pulled(gradient, forward, inputs, rng):
 
 
 def _follow(task, parts, case):
-    """Give credit for gradients that fit the student's own forward, if that is recognizably the
-    required one.
+    """Find gradients that fit the student's own forward.
+
+    They earn credit if that forward is recognizably the required one.
     """
-    if task.forward not in case.wrong or not case.wrong[task.forward].recognized:
+    if task.forward not in case.wrong:
         return
     names = [name for name in task.wrt if name in parts]
     left = [n for n, name in enumerate(task.wrt) if name in names]
@@ -356,13 +363,17 @@ def _follow(task, parts, case):
         own = Forward(lambda *values: case.session.forward(task.forward, values)[:2])
         gradient = Gradient(task, case.session, left, inputs)
         report = _checked(own, gradient, inputs, task, left, case.seed(task, 0))
-    except (ValueError, TypeError):  # the student's forward cannot be checked
+    except Ended:
+        raise
+    except (ValueError, TypeError, SubmissionError):  # the student's forward cannot be checked
         return
     fitting = [parts[item.name] for item in report.inputs if item.ok and not report.problems]
     if any(part.kind != "zero" for part in fitting) or len(names) < len(task.wrt):
         for part in fitting:
-            part.follows = True
-            case.marking.raise_to(part, "fits_own_forward")
+            part.fits_own = True
+            part.follows = case.wrong[task.forward].recognized
+            if part.follows:
+                case.marking.raise_to(part, "fits_own_forward")
 
 
 def _refuse_what_shapes_say(task, parts, case):

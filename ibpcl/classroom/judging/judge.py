@@ -29,6 +29,7 @@ from ibpcl.classroom.judging.forwards import (
 from ibpcl.classroom.judging.gradients import judge_gradient
 from ibpcl.classroom.judging.large import judge_at_large
 from ibpcl.classroom.judging.running import bounds
+from ibpcl.classroom.judging.running.accepting import as_array
 from ibpcl.classroom.judging.running.client import SubmissionError, Waiting
 from ibpcl.classroom.judging.running.lines import add_lines
 from ibpcl.classroom.judging.running.session import Session, described, is_blank
@@ -219,7 +220,8 @@ class Case:
         object
         """
         if task.is_plain:
-            return self.session.plain(task.function, inputs.values(), task.independent_of)
+            out = self.session.plain(task.function, inputs.values(), task.independent_of)
+            return as_array(out) if isinstance(out, list) else out
         return self.session.forward(task.function, inputs.values())[0]
 
 

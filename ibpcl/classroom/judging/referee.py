@@ -294,7 +294,7 @@ def _proof(task, mistake, case, planted):
     return ("wrong", reason) if reason else ("ok", "")
 
 
-def refutes(pairs, inputs, dout):
+def refutes(pairs, inputs, dout, asked="the inputs and the cotangent"):
     """Return why a point does not refute a gradient, "" if it does.
 
     Parameters
@@ -305,6 +305,8 @@ def refutes(pairs, inputs, dout):
         Point of a student: anything may be in it.
     dout : object
         Cotangent; likewise.
+    asked : str
+        What the student was asked for, for the reason.
 
     Returns
     -------
@@ -321,10 +323,7 @@ def refutes(pairs, inputs, dout):
             and (np.asarray(value).dtype.kind == "f" or np.all(np.abs(value) <= LARGEST_INTEGER))
             for value in (*inputs, *as_tuple(dout))
         ):
-            return (
-                "the inputs and the cotangent must be finite real arrays, or integers up to "
-                f"{LARGEST_INTEGER}"
-            )
+            return f"{asked} must be finite real arrays, or integers up to {LARGEST_INTEGER}"
         with np.errstate(all="ignore"), bounds.memory(PROOF_MB):
             gradients = []
             for forward, pull in pairs:
@@ -334,7 +333,7 @@ def refutes(pairs, inputs, dout):
     # The point comes from the student, so any error is possible.
     except Exception as error:
         return f"the functions cannot be evaluated there: {type(error).__name__}"
-    return "" if max(gaps) > REFUTED else "the planted gradient is right there"
+    return "" if max(gaps) > REFUTED else "the given gradient is right at these inputs"
 
 
 def _gap(right, wrong):

@@ -53,6 +53,8 @@ class Part:
     evidence : str
         The row of the marking scheme that gives the share.
     follows : bool
+        Whether it is right for the student's own, wrong forward, and earns points for it.
+    fits_own : bool
         Whether it is right for the student's own, wrong forward.
     example : dict, optional
         One entry at public inputs: ``place``, ``got``, ``expected`` and ``inputs``, all texts.
@@ -65,6 +67,7 @@ class Part:
     share: float = 0.0
     evidence: str = "no_right_value"
     follows: bool = False
+    fits_own: bool = False
     example: dict | None = None
 
 

@@ -27,6 +27,7 @@ CONSTANTS = {
     "Euler's gamma": float(np.euler_gamma),
 }
 MULTIPLES = (1, 0.5, 2)
+MOVED = 1.1  # a function whose value at this multiple of the right one is the same says nothing
 
 
 # Functions of the right value that often stand in its place, with the kind of the slip.
@@ -263,15 +264,28 @@ def _constant_term(given, right, atol):
     return Slip("missing_term", f"short by {name.removeprefix('-')}")
 
 
+def _closely(given, values, rtol, atol=0.0):
+    """Return whether values agree relative to their own sizes, also those next to zero."""
+    gap = np.abs(given - values)
+    return agree(given, values, rtol, atol) and bool(np.all(gap <= rtol * np.abs(values) + atol))
+
+
 def _instead(given, right, kinds, rtol=RTOL, atol=0.0):
-    """Name the function of the right value that is given in its place."""
+    """Name the function of the right value that is given in its place.
+
+    A value that says nothing about the right one gets no name: zero, and a limit such as the 1 that
+    the sigmoid has for every large number.
+    """
+    if not np.any(given):
+        return None
     for words, (function, kind) in INSTEAD.items():
         # 1 minus a value is the other tail of a probability only
         fits = kind != "complement" or np.all((right >= 0) & (right <= 1))
         if kind not in kinds or not fits:
             continue
         values = function(right)
-        if np.all(np.isfinite(values)) and agree(given, values, rtol, atol):
+        fits = np.all(np.isfinite(values)) and _closely(given, values, rtol, atol)
+        if fits and not _closely(given, function(MOVED * right), rtol, atol):
             return Slip(kind, words)
     return None
 
@@ -307,7 +321,7 @@ def check_value(got, expected, candidates=None, *, name="value", rtol=RTOL):
     (True, False)
     """
     try:
-        given = np.asarray(got, float)
+        given = np.asarray("None" if got is None else got, float)
     except (TypeError, ValueError):
         return ForwardVerdict(name, "wrong", f"not a number: {got!r:.60}", "raises")
     right = np.asarray(expected, float)
@@ -325,7 +339,7 @@ def check_value(got, expected, candidates=None, *, name="value", rtol=RTOL):
     if agree(given, right, rtol, rtol * 1e-3 * size):
         return ForwardVerdict(name, "ok", "as expected")
     for words, value in (candidates or {}).items():
-        if agree(given, np.broadcast_to(np.asarray(value, float), given.shape), rtol):
+        if _closely(given, np.broadcast_to(np.asarray(value, float), given.shape), rtol):
             return ForwardVerdict(name, "wrong", words, "other_quantity")
     slip = _rounded(given.ravel(), right.ravel(), rtol)
     if slip is None:

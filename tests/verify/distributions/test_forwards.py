@@ -546,3 +546,39 @@ def test_a_function_that_mixes_its_points_is_called_with_one_at_a_time():
 
     x = np.linspace(-2, 2, 9)
     np.testing.assert_array_equal(over(log_density, x), -0.5 * x**2)
+
+
+@pytest.mark.parametrize(
+    ("given", "right"),
+    [
+        (0.0, 2e-8),  # its square, nearly
+        (0.0, 1.0),  # 1 minus it, and its logarithm
+        (0.0, 0.5),  # its log-odds
+        (1.0, 400.0),  # its sigmoid, and that of every large number
+        (0.5, 1.9e-5),  # its sigmoid, and that of every small number
+        (1.0, 1.9e-5),  # 1 minus it, nearly
+        (-3.0, 2.7e6),  # its exponential overflows
+    ],
+)
+def test_a_value_that_says_nothing_about_the_right_one_gets_no_name(given, right):
+    found = check_value(given, right, {"a tiny number": 2.7e-16}, rtol=1e-4)
+    assert (found.ok, found.kind) == (False, "wrong")
+
+
+@pytest.mark.parametrize(
+    ("given", "right", "kind"),
+    [
+        (0.37, 0.63, "complement"),
+        (np.exp(1.3), 1.3, "other_scale"),
+        (1 / (1 + np.exp(-0.4)), 0.4, "other_scale"),
+        (4e-16, 2e-8, "other_scale"),
+        (-2.7e6, 2.7e6, "sign"),
+        (2.7e-16, 3.0, "other_quantity"),
+    ],
+)
+def test_a_value_that_shows_its_slip_is_named(given, right, kind):
+    assert check_value(given, right, {"a tiny number": 2.7e-16}, rtol=1e-4).kind == kind
+
+
+def test_a_missing_number_is_no_number():
+    assert "not a number" in check_value(None, 1.0).words

@@ -18,6 +18,7 @@ from ibpcl.classroom.judging.comparing import (
     is_same,
     number_in_words,
     over_points,
+    worst_error,
 )
 from ibpcl.classroom.judging.naming.changes import (
     IGNORED,
@@ -31,6 +32,9 @@ from ibpcl.classroom.judging.naming.mutants import called, mutants_of, quietly
 
 EXACT = 1e-7  # relative error at which two functions count as the same
 SINGLE = 1e-6  # relative error from computing in single precision
+# An explanation must be closer to the student's values than the right ones are, by this factor.
+CLOSER = 1e-2
+LEAST = 1e-12  # relative error of rounding
 # mutants of a function that calls other tasks' functions many times
 MOST_OF_A_LOOP = 60
 MOST_INPUTS = 12  # inputs whose pairs are changed together
@@ -148,11 +152,29 @@ def fits(function, seen, rtol=EXACT):
     -------
     bool
     """
+    outs = []
     for each in seen:
-        out = called(function, tuple(each.inputs.values()))
-        if not is_same(each.out, out, rtol):
+        outs.append(called(function, tuple(each.inputs.values())))
+        if not is_same(each.out, outs[-1], rtol):
             return False
-    return True
+    limit = max(LEAST, CLOSER * _largest_error(seen))
+    return limit >= rtol or all(
+        is_same(each.out, out, limit) for each, out in zip(seen, outs, strict=True)
+    )
+
+
+def _largest_error(seen):
+    """Return the largest relative error of the student's values, infinite if shapes differ."""
+    errors = []
+    for each in seen:
+        if isinstance(each.expected, tuple):
+            pairs = list(zip(each.out, each.expected, strict=True))
+        else:
+            pairs = [(each.out, each.expected)]
+        for own, right in pairs:
+            same = np.shape(own) == np.shape(right)
+            errors.append(worst_error(own, right) if same else np.inf)
+    return max(errors, default=np.inf)
 
 
 def _comparable(seen):
@@ -267,6 +289,8 @@ def _of_inputs(task, case, seen, reference):
                 words = f"your result is right for {change.words.format(name)} in place of {name}"
                 yield Explanation("other_input", words, function)
     for a, b in combinations(list(seen[0].inputs), 2):
+        if _is_mask(seen[0].inputs[a]) != _is_mask(seen[0].inputs[b]):
+            continue  # nobody takes a mask for a number
 
         def exchanged(*inputs, a=a, b=b):
             values = dict(zip(order, inputs, strict=True))
@@ -286,6 +310,10 @@ def _of_inputs(task, case, seen, reference):
                     f"{change.words.format(b)} in place of {a} and {b}"
                 )
                 yield Explanation("other_input", words, function)
+
+
+def _is_mask(value):
+    return np.asarray(value).dtype.kind == "b"
 
 
 def _with(reference, order, changes):

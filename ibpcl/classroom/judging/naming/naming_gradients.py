@@ -224,6 +224,9 @@ def _slips(task, left, case, points):
             ]
             if not waiting:
                 break
+            if mutant.kind == "swapped" and not is_same(tuple(each.own), tuple(gradients), SAME):
+                waiting = []  # one of two exchanged gradients is not right
+                break
         for name in waiting:
             slipped.add(name)
             if left[name].kind in UNNAMED:

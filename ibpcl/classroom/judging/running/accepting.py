@@ -49,7 +49,7 @@ class Accepted:
             A list of numbers as an array, a list of arrays as a tuple, anything else unchanged.
         """
         self.untyped = isinstance(out, list)
-        return _as_array(out) if self.untyped else out
+        return as_array(out) if self.untyped else out
 
     def gradients(self, function, inputs, out):
         """Convert the gradients that a function returns.
@@ -75,7 +75,7 @@ class Accepted:
         several = out if isinstance(out, (tuple, list)) else (out,)
         self.untyped = all(type(each) in (list, float) for each in several)
         if isinstance(out, list):
-            out = tuple(out) if len(task.wrt) > 1 else _as_array(out)
+            out = tuple(out) if len(task.wrt) > 1 else as_array(out)
         names = _inputs_of(self.assignment.maker(task.inputs))
         shapes = {name: np.shape(value) for name, value in zip(names, inputs, strict=False)}
         if not isinstance(out, tuple):
@@ -136,15 +136,29 @@ def _by_name(out, names):
 
 def _fitting(value, shape):
     """Return a gradient without axes of length one that its input lacks."""
-    value = _as_array(value) if isinstance(value, list) else value
+    value = as_array(value) if isinstance(value, list) else value
     if shape is None or not isinstance(value, np.ndarray) or value.ndim <= len(shape):
         return value
     squeezed = [n for n in value.shape if n != 1]
     return value.reshape(shape) if squeezed == [n for n in shape if n != 1] else value
 
 
-def _as_array(values):
-    """Return nested lists of numbers as an array; a list of other things as a tuple."""
+def as_array(values):
+    """Return nested lists of numbers as an array; a list of other things as a tuple.
+
+    Parameters
+    ----------
+    values : list or tuple
+
+    Returns
+    -------
+    ndarray or tuple
+
+    Examples
+    --------
+    >>> as_array([1.0, 2.0]), as_array([1.0, "x"])
+    (array([1., 2.]), (1.0, 'x'))
+    """
     try:
         array = np.array(values)
     except (ValueError, TypeError, OverflowError):

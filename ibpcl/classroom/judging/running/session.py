@@ -280,14 +280,16 @@ class Session:
     def _call(self, function, action, *arguments, without=()):
         if function in self.broken:
             raise self.broken[function]
+        if time.monotonic() > self.end:
+            raise Waiting(self.patience)
+        if self.seconds_left > 0:  # a start takes time, too
+            self.start_proof(function, without) if without else self.start()
         if self.seconds_left <= 0:
             raise Ended(
                 "TimeoutError",
-                f"the time for the whole hand-in, {self.limits['seconds']} s, is used up",
+                f"the time for all functions of {self.submission.file} together, "
+                f"{self.limits['seconds']:.0f} s, is used up",
             )
-        if time.monotonic() > self.end:
-            raise Waiting(self.patience)
-        self.start_proof(function, without) if without else self.start()
         self.worker.per_call = min(self.per_call, self.seconds_left)
         self.worker.largest = self.largest
         try:

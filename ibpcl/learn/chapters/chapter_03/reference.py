@@ -67,12 +67,23 @@ def smooth_abs_vjp(dy, cache):
     return dy * x / y, np.sum(dy * delta / y)
 
 
-def smooth_abs_slip_vjp(dy, cache):
+def rounded_abs(x, delta):
+    """Evaluate sqrt(x^2 + delta^2), with a gradient that you did not write."""
+    length = np.hypot(x, delta)
+    return length, (x, delta, length)
+
+
+def rounded_abs_vjp(dy, cache):
+    """Pull the gradient at ``y`` back to ``x`` and ``delta``."""
+    return smooth_abs_vjp(dy, cache)
+
+
+def rounded_abs_slip_vjp(dy, cache):
     """Pull the gradient back as if y were |x|: right only where |x| is large."""
     x, delta, y = cache
     return dy * np.sign(x), np.sum(dy * delta / y)
 
 
 def where_it_fails():
-    """Return inputs (x, delta) of ``smooth_abs`` at which ``smooth_abs_slip_vjp`` is wrong."""
+    """Return inputs (x, delta) of ``rounded_abs`` at which ``rounded_abs_slip_vjp`` is wrong."""
     return np.array([0.1]), 1.0

@@ -4,10 +4,13 @@ import numpy as np
 
 
 def _sizes(rng, size, count=3):
-    """Return sizes of axes, all different unless ``size`` is "odd"."""
+    """Return sizes of axes, all different unless ``size`` is "odd".
+
+    None is 2: a mean over two is a half, too.
+    """
     if size == "large":
         return tuple(20 + at for at in range(count))
-    sizes = rng.permutation(np.arange(2, 2 + count)) + rng.integers(2)
+    sizes = rng.permutation(np.arange(3, 3 + count)) + rng.integers(2)
     if size == "odd":
         sizes[rng.integers(count)] = 1
     return tuple(int(n) for n in sizes)
@@ -42,21 +45,31 @@ def sample(rng, size):
 
 
 def masked_moments(rng, size):
-    """Return inputs of ``local_linear.masked_moments``."""
+    """Return inputs of ``local_linear.masked_moments``; the last unit has no weight.
+
+    At odd sizes no unit has one.
+    """
     d, k = _sizes(rng, size, 2)
+    k = k + 1
+    mask = rng.random((d, k)) < 0.6
+    mask[0, 0] = True
+    mask[:, -1] = False
+    if size == "odd":
+        mask[:] = False
     return {
         "mu": rng.standard_normal((d, k)),
         "log_sigma": rng.uniform(-1, 1, (d, k)),
         "bias_mu": rng.standard_normal(k),
         "bias_log_sigma": rng.uniform(-1, 1, k),
-        "mask": rng.random((d, k)) < 0.6,
+        "mask": mask,
     }
 
 
 def apply(rng, size):
-    """Return inputs of ``local_linear.apply``: x is shared by all samples, or not."""
+    """Return inputs of ``local_linear.apply``; at odd sizes at least two samples share x."""
     s, n, d, k = _sizes(rng, size, 4)
-    shared = rng.random() < 0.5
+    shared = size == "odd"
+    s = max(s, 2)
     return {
         "eps": rng.standard_normal((s, n, k)),
         "x": rng.standard_normal((n, d) if shared else (s, n, d)),

@@ -4,10 +4,13 @@ import numpy as np
 
 
 def _sizes(rng, size, count=3):
-    """Return sizes of axes, all different unless ``size`` is "odd"."""
+    """Return sizes of axes, all different unless ``size`` is "odd".
+
+    None is 2: a mean over two is a half, too.
+    """
     if size == "large":
         return tuple(20 + at for at in range(count))
-    sizes = rng.permutation(np.arange(2, 2 + count)) + rng.integers(2)
+    sizes = rng.permutation(np.arange(3, 3 + count)) + rng.integers(2)
     if size == "odd":
         sizes[rng.integers(count)] = 1
     return tuple(int(n) for n in sizes)

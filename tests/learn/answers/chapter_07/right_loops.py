@@ -1,0 +1,98 @@
+"""Loops."""
+
+import numpy as np
+
+
+def sigmoid(x):
+    return 1 / (1 + np.exp(-x))
+
+
+def sample(logistic, logit_theta, tau):
+    z = np.empty_like(logistic)
+    for at in np.ndindex(*z.shape):
+        z[at] = 1 / (1 + np.exp(-(logit_theta[at] + logistic[at]) / tau))
+    return z, (z, tau)
+
+
+def sample_vjp(dz, cache):
+    z, tau = cache
+    return dz * (z - z**2) / tau
+
+
+def kl(logit_theta, logit_pi):
+    theta, pi = sigmoid(logit_theta), sigmoid(logit_pi)
+    out = np.zeros(len(theta))
+    for s in range(theta.shape[0]):
+        for d in range(theta.shape[1]):
+            t, p = theta[s, d], pi[s]
+            out[s] += np.sum(t * np.log(t / p) + (1 - t) * np.log((1 - t) / (1 - p)))
+    return out, (theta, pi, logit_theta, logit_pi)
+
+
+def kl_vjp(d, cache):
+    theta, pi, x, y = cache
+    dx, dy = np.zeros_like(x), np.zeros_like(y)
+    for s in range(x.shape[0]):
+        for i in range(x.shape[1]):
+            dx[s, i] = d[s] * theta[s, i] * (1 - theta[s, i]) * (x[s, i] - y[s])
+            dy[s] += d[s] * (pi[s] - theta[s, i])
+    return dx, dy
+
+
+def column_activity(z):
+    out = np.zeros((z.shape[0], z.shape[2]))
+    for s in range(z.shape[0]):
+        for k in range(z.shape[2]):
+            out[s, k] = max(z[s, :, k])
+    return out, z
+
+
+def column_activity_vjp(d, z):
+    dz = np.zeros_like(z)
+    for s in range(z.shape[0]):
+        for k in range(z.shape[2]):
+            dz[s, list(z[s, :, k]).index(max(z[s, :, k])), k] = d[s, k]
+    return dz
+
+
+def apply(x, v, z, b):
+    u = z.max(axis=1)
+    h = [x[s] @ (v[s] * z[s]) + b[s] * u[s] for s in range(len(x))]
+    return np.array(h), (x, v, z, b)
+
+
+def apply_vjp(dh, cache, needs_dx=True):
+    x, v, z, b = cache
+    dx, dv, dz, db = (np.zeros_like(each) for each in (x, v, z, b))
+    for s in range(len(x)):
+        dw = x[s].T @ dh[s]
+        du = dh[s].sum(0) * b[s]
+        dx[s] = dh[s] @ (v[s] * z[s]).T
+        dv[s] = dw * z[s]
+        dz[s] = dw * v[s]
+        for k in range(z.shape[2]):
+            dz[s, np.argmax(z[s, :, k]), k] += du[k]
+        db[s] = dh[s].sum(0) * z[s].max(0)
+    return dx, dv, dz, db
+
+
+def straight_through():
+    return "B"
+
+
+def flat_temperature():
+    return 1
+
+
+def closest_pi():
+    return [0.5]
+
+
+def log_link(rho, log_pi):
+    return sigmoid(rho + log_pi), (rho, log_pi)
+
+
+def log_link_vjp(dtheta, cache):
+    theta = sigmoid(cache[0] + cache[1])
+    drho = dtheta * (theta - theta * theta)
+    return [drho, sum(drho)]

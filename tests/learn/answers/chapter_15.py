@@ -1,0 +1,92 @@
+"""Wrong answers to the exercises of chapter 15: text of the reference, wrong text, its name."""
+
+from answering import letters
+
+VALUE = "value = -np.sum(np.logaddexp(0, -margin)) - np.sum(w * w) / (2 * sigma**2)"
+DW = "dw = np.array([np.sum(slope * x), np.sum(slope)]) - dvalue * w / sigma**2"
+LEAP = "        w = w + step * r\n        r = r - step / 2 * A @ w\n"
+UPDATE = "return np.linalg.solve(new, precision @ mean + X.T @ y / noise**2), new"
+PARTS = "return model, total - model"
+
+WRONG = {
+    "15.1": [
+        (VALUE, VALUE.replace("-margin", "margin"), "other_input"),
+        (VALUE, VALUE.replace("value = -np.sum", "value = np.sum"), "sign"),
+        (VALUE, VALUE.replace(" - np.sum(w * w)", " + np.sum(w * w)"), "sign"),
+        (VALUE, VALUE.replace("(2 * sigma**2)", "sigma**2"), "elementwise_factor"),
+        (VALUE, VALUE.replace("(2 * sigma**2)", "(2 * sigma)"), "other_input"),
+        (VALUE, VALUE.replace("-np.sum(np.logaddexp", "-np.mean(np.logaddexp"), "mean"),
+        (VALUE, "value = -np.sum(np.logaddexp(0, -margin))", "missing_term"),
+        (DW, DW.replace(" - dvalue * w / sigma**2", ""), "missing_term"),
+        (DW, DW.replace(" - dvalue * w / sigma**2", " - w / sigma**2"), "elementwise_factor"),
+        (
+            DW,
+            DW.replace("[np.sum(slope * x), np.sum(slope)]", "[np.sum(slope), np.sum(slope * x)]"),
+        ),
+        (DW, DW.replace("- dvalue", "+ dvalue"), "sign"),
+        ("return dw, slope * w[0]", "return dw, slope * w[1]", "constant_factor"),
+        ("return dw, slope * w[0]", "return dw, slope", "elementwise_factor"),
+        ("slope = dvalue * sign * expit(-margin)", "slope = dvalue * sign * expit(margin)", "sign"),
+        (
+            "slope = dvalue * sign * expit(-margin)",
+            "slope = dvalue * expit(-margin)",
+            "elementwise_factor",
+        ),
+    ],
+    "15.2": [
+        (LEAP, LEAP.replace("step / 2", "step"), "constant_factor"),
+        (LEAP, "        w = w + step * r\n", "missing_term"),
+        (LEAP, LEAP.replace("r - step", "r + step"), "sign"),
+        (LEAP, LEAP.replace("w + step * r", "w - step * r"), "other_input"),
+        (LEAP, "        r = r - step / 2 * A @ w\n        w = w + step * r\n"),
+        ("for _ in range(count)", "for _ in range(count - 1)"),
+        ("return w, r", "return r, w", "swapped"),
+        ("return w, r", "return w"),
+        ("return w, r", "return w, -r", "sign"),
+    ],
+    "15.3": [
+        (UPDATE, UPDATE.replace("X.T @ y / noise**2", "X.T @ y / noise"), "elementwise_factor"),
+        (UPDATE, UPDATE.replace("X.T @ y / noise**2", "X.T @ y"), "elementwise_factor"),
+        (UPDATE, UPDATE.replace("precision @ mean", "mean")),
+        (UPDATE, UPDATE.replace("precision @ mean + ", ""), "ignored_input"),
+        (
+            UPDATE,
+            UPDATE.replace(", new", ", np.linalg.inv(new)").replace("(new", "(new", 1),
+            "other_result",
+        ),
+        (UPDATE, "return precision @ mean + X.T @ y / noise**2, new"),
+        (
+            UPDATE,
+            "return new, np.linalg.solve(new, precision @ mean + X.T @ y / noise**2)",
+            "swapped",
+        ),
+        ("new = precision + X.T @ X / noise**2", "new = precision + X.T @ X", "elementwise_factor"),
+        ("new = precision + X.T @ X / noise**2", "new = X.T @ X / noise**2 + np.eye(len(mean))"),
+        (
+            "new = precision + X.T @ X / noise**2",
+            "new = precision + X.T @ X * noise**2",
+            "elementwise_factor",
+        ),
+    ],
+    "15.4": [
+        (PARTS, "return total - model, model", "swapped"),
+        (PARTS, "return model, total", "missing_term"),
+        (PARTS, "return model, total + model", "sign"),
+        (PARTS, "return -model, model - total", "other_input"),
+        (PARTS, "return model.mean(), (total - model).mean()"),
+        ("(np.diag(exact) - exact[-1])[:-1]", "np.diag(exact) - exact[-1]"),
+        (
+            "(np.diag(exact) - exact[-1])[:-1]",
+            "(np.diag(exact) - exact[0])[:-1]",
+            "constant_factor",
+        ),
+        (
+            "(np.diag(method) - method[-1])[:-1]",
+            "(np.diag(method) - method[:, -1])[:-1]",
+            "missing_term",
+        ),
+    ],
+    "15.5": letters("c", ""),
+    "15.6": letters("c", "abc"),
+    "15.7": letters("b", "abc"),
+}

@@ -1,0 +1,59 @@
+"""Loops."""
+
+import numpy as np
+
+
+def log_joint(w, x, y, sigma):
+    value = -(w[0] ** 2 + w[1] ** 2) / (2 * sigma**2)
+    for a, b in zip(x, y, strict=True):
+        logit = w[0] * a + w[1]
+        value += b * logit - np.log1p(np.exp(logit))
+    return value, (w, x, y, sigma)
+
+
+def log_joint_vjp(d, cache):
+    w, x, y, sigma = cache
+    dw = -d * w / sigma**2
+    dx = []
+    for a, b in zip(x, y, strict=True):
+        slope = d * (b - 1 / (1 + np.exp(-w[0] * a - w[1])))
+        dw = dw + slope * np.array([a, 1])
+        dx.append(slope * w[0])
+    return dw, np.array(dx)
+
+
+def leapfrog(w, r, A, step, count):
+    r = r - step / 2 * (A @ w)
+    for at in range(count):
+        w = w + step * r
+        r = r - (step if at < count - 1 else step / 2) * (A @ w)
+    return [w, r]
+
+
+def linear_update(mean, precision, X, y, noise):
+    new = precision.copy()
+    right = precision @ mean
+    for row, target in zip(X, y, strict=True):
+        new += np.outer(row, row) / noise**2
+        right += row * target / noise**2
+    return np.linalg.inv(new) @ right, new
+
+
+def two_parts(exact, method):
+    model, rest = [], []
+    for j in range(len(exact) - 1):
+        model.append(exact[j, j] - exact[-1, j])
+        rest.append(method[j, j] - method[-1, j] - model[-1])
+    return np.array(model), np.array(rest)
+
+
+def unequal_tasks():
+    return "a"
+
+
+def whose_part():
+    return "C"
+
+
+def beating_exact():
+    return "B"

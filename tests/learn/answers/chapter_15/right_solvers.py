@@ -1,0 +1,52 @@
+"""Solvers, closures and dictionaries."""
+
+import numpy as np
+from scipy import linalg
+
+
+def log_joint(w, x, y, sigma):
+    margin = np.where(y > 0, 1, -1) * (w[0] * x + w[1])
+    value = -np.logaddexp(0, -margin).sum() - np.square(w / sigma).sum() / 2
+
+    def back(d):
+        slope = d * np.where(y > 0, 1, -1) / (1 + np.exp(margin))
+        return {"dw": np.array([slope @ x, slope.sum()]) - d * w / sigma**2, "dx": w[0] * slope}
+
+    return value, back
+
+
+def log_joint_vjp(d, cache):
+    return cache(d)
+
+
+def leapfrog(w, r, A, step, count):
+    while count > 0:
+        middle = r - A.dot(w) * (0.5 * step)
+        w = w + step * middle
+        r = middle - A.dot(w) * (0.5 * step)
+        count = count - 1
+    return w, r
+
+
+def linear_update(mean, precision, X, y, noise):
+    root = linalg.cholesky(precision)
+    stacked = np.vstack([root, X / noise])
+    targets = np.concatenate([root @ mean, y / noise])
+    return np.linalg.lstsq(stacked, targets, rcond=None)[0], stacked.T @ stacked
+
+
+def two_parts(exact, method):
+    fall = [(np.diagonal(each) - each[len(each) - 1])[: len(each) - 1] for each in (exact, method)]
+    return fall[0], np.subtract(fall[1], fall[0])
+
+
+def unequal_tasks():
+    return "c"
+
+
+def whose_part():
+    return "c"
+
+
+def beating_exact():
+    return "b"

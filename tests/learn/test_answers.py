@@ -1,0 +1,74 @@
+"""Every exercise: wrong answers are refused with a true name or none, right ones pass in any form.
+
+``answers/`` has a table of wrong answers for each chapter.  An entry is a piece of text of the
+reference, the wrong text in its place, and the name of the mistake, if the verdict has one.  Names
+are kinds of mistakes, or for a number the sentence about it.  The folders have whole chapters that
+are solved in another way than the reference.
+"""
+
+import warnings
+
+import pytest
+from answering import (
+    ANSWERS,
+    Judge,
+    names_in,
+    says_only_that_it_is_wrong,
+    with_mistake,
+    wrong_answers,
+)
+from quick import quick
+
+from ibpcl.learn.chapters import chapter_of, chapters
+
+FORMS = sorted(ANSWERS.glob("chapter_*/right_*.py"))
+FEWEST_WRONG = 5
+FEWEST_RIGHT = 3
+# Exercises whose mistakes take seconds to name.
+SLOW = {"6.1", "6.2", "7.2", "7.4", "8.2", "8.3", "8.5", "16.1", "16.2", "16.4"}
+TABLE = list(wrong_answers())
+
+
+@pytest.fixture
+def judge(monkeypatch, tmp_path):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", RuntimeWarning)  # wrong answers overflow
+        yield Judge(monkeypatch, tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("chapter", "exercise", "wrong"),
+    quick(
+        [exercise for _, exercise, _ in TABLE if exercise not in SLOW],
+        TABLE,
+        "seconds each; the others have all kinds of mistakes",
+        name=lambda case: case[1],
+    ),
+)
+def test_wrong_answers_are_refused_with_a_true_name_or_none(judge, chapter, exercise, wrong):
+    for old, new, *named in wrong:
+        checked = judge(chapter, with_mistake(chapter, exercise, old, new), exercise)[exercise]
+        assert not checked.ok, new
+        if any(verdict.parts for verdict in checked.verdicts):
+            expected = set(named[0].split(", ")) if named else set()
+            assert names_in(checked) == expected, (new, checked.lines)
+        elif named:
+            assert named[0] in checked.lines
+        else:
+            plain = checked.state in ("missing", "raises") or "must take" in checked.lines[0]
+            assert plain or says_only_that_it_is_wrong(checked.lines[0]), (new, checked.lines)
+
+
+@pytest.mark.parametrize("path", FORMS, ids=lambda path: f"{path.parent.name}-{path.stem}")
+def test_right_answers_in_unusual_forms_pass(judge, path):
+    chapter = chapter_of(path.parent.name[-2:])
+    checked = judge(chapter, path.read_text(encoding="utf-8"))
+    assert [(name, each.lines) for name, each in checked.items() if not each.ok] == []
+
+
+def test_every_exercise_has_wrong_and_right_answers():
+    few = [exercise for _, exercise, wrong in TABLE if len(wrong) < FEWEST_WRONG]
+    assert few == []
+    for chapter in chapters():
+        forms = [path for path in FORMS if path.parent.name == chapter.assignment.name]
+        assert len(forms) >= FEWEST_RIGHT, chapter.assignment.name

@@ -1,0 +1,112 @@
+"""One broken function or file costs its own exercise, never the chapter."""
+
+import shutil
+
+import pytest
+
+from ibpcl.classroom.judging.judge import AGAIN
+from ibpcl.classroom.judging.running.client import Waiting
+from ibpcl.classroom.judging.running.session import Session
+from ibpcl.errors import UserError
+from ibpcl.learn import checking, own
+from ibpcl.learn.broken import runnable
+from ibpcl.learn.chapters import chapter_of
+from ibpcl.learn.folder import Folder
+
+
+@pytest.fixture
+def mine(student, gaussian):
+    student.file("gaussian").write_text(gaussian, encoding="utf-8")
+    return student
+
+
+def checked(folder, number=2):
+    return {each.exercise: each for each in checking.check_chapter(folder, chapter_of(number))}
+
+
+def test_a_function_that_is_not_python_costs_its_own_exercise(mine):
+    text = mine.source("gaussian").replace("    shift, excess", "    shift, (excess", 1)
+    mine.file("gaussian").write_text(text, encoding="utf-8")
+    verdicts = checked(mine)
+    assert verdicts["2.3"].state == "raises"
+    assert any("kl_vjp cannot be read: line" in line for line in verdicts["2.3"].lines)
+    assert verdicts["2.1"].ok and verdicts["2.2"].ok
+
+
+def test_a_file_that_is_no_text_costs_its_own_exercises(mine):
+    mine.file("chapter_02").write_bytes(b"\xff\xfe\x00\x00\x00\xd8\x00\x00" * 5)
+    verdicts = checked(mine)
+    assert verdicts["2.4"].state == "raises"
+    assert verdicts["2.1"].ok
+
+
+def test_a_forbidden_import_costs_its_own_file(mine):
+    text = mine.source("chapter_02") + "\nimport os\n"
+    mine.file("chapter_02").write_text(text, encoding="utf-8")
+    verdicts = checked(mine)
+    assert verdicts["2.4"].state == "raises" and "imports os" in verdicts["2.4"].lines[0]
+    assert verdicts["2.1"].ok
+
+
+def test_a_machine_that_is_busy_costs_one_exercise(mine, monkeypatch):
+    forward = Session.forward
+
+    def waits(self, function, inputs):
+        if function == "log_density":
+            raise Waiting(50.0)
+        return forward(self, function, inputs)
+
+    monkeypatch.setattr(Session, "forward", waits)
+    verdicts = checked(mine)
+    assert verdicts["2.2"].state == "not judged" and AGAIN in verdicts["2.2"].lines[0]
+    assert verdicts["2.1"].ok and verdicts["2.3"].ok
+
+
+def test_a_function_that_is_written_twice_is_named(mine):
+    text = mine.source("gaussian")
+    twice = (
+        text
+        + "\n\ndef sample(eps, mu, log_sigma):\n    return mu + np.exp(log_sigma) * eps, None\n"
+    )
+    mine.file("gaussian").write_text(twice, encoding="utf-8")
+    verdicts = checked(mine)
+    assert not verdicts["2.1"].ok and "defined 2 times" in verdicts["2.1"].lines[0]
+    assert verdicts["2.2"].ok
+
+
+def test_a_folder_that_was_renamed_or_copied_is_checked(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    folder = Folder("before")
+    folder.start(chapter_of(8))
+    shutil.copytree("before", "after")
+    copy = Folder("after")
+    assert set(copy.packages) == {"before", "after"}
+    verdicts = checked(copy, 8)
+    assert {each.state for each in verdicts.values()} == {"missing"}
+
+
+def test_a_broken_function_is_refused_by_primitives(mine):
+    text = mine.source("gaussian").replace("    shift, excess", "    shift, (excess", 1)
+    mine.file("gaussian").write_text(text, encoding="utf-8")
+    with pytest.raises(UserError, match="kl_vjp cannot be read"):
+        own.backend(mine.path)
+
+
+@pytest.mark.parametrize(
+    ("source", "broken"),
+    [
+        ("x = 1\ndef f():\n    return x\n", []),
+        ("def f(:\n    return 1\n\n\ndef g():\n    return 2\n", ["f"]),
+        ("def f():\n    x = [1\n\n\ndef g():\n    return 2\n", ["f"]),
+        ("def f():\nreturn 1\n\n\ndef g():\n    return 2\n", ["f"]),
+        ('def f():\n    """no end\n\n\ndef g():\n    return 2\n', ["f"]),
+        ("import (\n\n\ndef g():\n    return 2\n", [""]),
+    ],
+)
+def test_the_rest_of_a_broken_text_runs_with_its_lines(source, broken):
+    found = runnable(source)
+    assert list(found.reasons) == broken
+    space = {}
+    exec(compile(found.source, "mine.py", "exec"), space)
+    name = "g" if broken else "f"
+    assert space[name].__code__.co_firstlineno == source.splitlines().index(f"def {name}():") + 1
