@@ -1,5 +1,7 @@
 """One source: scripts, statements and the list of tutorials say what the chapters say."""
 
+import importlib
+import inspect
 import re
 
 import pytest
@@ -52,3 +54,12 @@ def test_a_statement_has_the_title_of_its_chapter(chapter):
 def test_every_assignment_follows_a_chapter():
     numbers = {int(name.partition("_")[0]) for name in assignment.names()}
     assert {n for chapter in chapters() for n in chapter.assignments} == numbers
+
+
+@each_chapter
+def test_parts_in_a_statement_are_called_as_they_are_defined(chapter):
+    parts = re.findall(r"^- `(\w+)\.(\w+)\(([\w, ]+)\)`", chapter.assignment.statement(), re.M)
+    assert parts or chapter.number != 8
+    for module, name, arguments in parts:
+        function = getattr(importlib.import_module(f"ibpcl.primitives.{module}"), name)
+        assert list(inspect.signature(function).parameters) == arguments.split(", "), name
