@@ -147,6 +147,11 @@ def trace(runner, settings, files, forwards):
         file.removeprefix(inside): {int(line): tests for line, tests in known.items()}
         for file, known in found["lines"].items()
     }
+    if not lines:
+        notes.append(
+            "the tests run no line of the audited files in their own process; if they import another "
+            "copy of the package, such as an installed one, no mistake can be seen"
+        )
     calls = {name.removeprefix(inside): given for name, given in found["calls"].items()}
     return Traced(
         found["tests"],

@@ -183,7 +183,8 @@ def run_all(trials, copies, traced, journal, settings):
 
         def work(trial, runner):
             run = outcome_of(trial, runner, traced, unreached)
-            journal.keep(trial.identity, run)
+            if run.outcome != "error":  # the next audit tries it again
+                journal.keep(trial.identity, run)
             trial.store(run)
             bar.update()
 

@@ -109,6 +109,7 @@ def test_a_line_that_no_test_runs_is_named(project):
     project("def test_nothing():\n    assert True\n")
     report = audit.audit("layers.py", PYTEST, most=1, workers=1)
     assert report.score == 0 and {mistake.tests for mistake in report.counted} == {0}
+    assert any("another copy" in note for note in report.notes)
 
 
 @pytest.mark.slow(reason="all tests run in further processes, again for each statement")
