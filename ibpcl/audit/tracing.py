@@ -149,7 +149,7 @@ def trace(runner, settings, files, forwards):
     }
     if not lines:
         notes.append(
-            "the tests run no line of the audited files in their own process; if they import another "
+            "the tests run no line of the audited files in their own process; if they use another "
             "copy of the package, such as an installed one, no mistake can be seen"
         )
     calls = {name.removeprefix(inside): given for name, given in found["calls"].items()}
