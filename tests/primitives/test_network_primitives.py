@@ -54,6 +54,22 @@ def test_a_shared_input_is_an_input_for_each_sample():
     assert linear.apply_vjp(dh, cache, needs_dx=False)[0] is None
 
 
+def test_a_shared_input_of_a_noisy_layer_is_an_input_for_each_sample():
+    eps, x, mu, bias_mu = (RNG.normal(size=s) for s in ((3, 4, 2), (4, 5), (5, 2), 2))
+    sigma, bias_sigma = (RNG.uniform(0.5, 1, size=s) for s in ((5, 2), 2))
+    shared, cache = local_linear.apply(eps, x, mu, sigma, bias_mu, bias_sigma)
+    copied, copied_cache = local_linear.apply(
+        eps, np.stack([x] * 3), mu, sigma, bias_mu, bias_sigma
+    )
+    np.testing.assert_allclose(shared, copied)
+    dh = RNG.normal(size=shared.shape)
+    dx, *gradients = local_linear.apply_vjp(dh, cache)
+    dcopies, *expected = local_linear.apply_vjp(dh, copied_cache)
+    np.testing.assert_allclose(dx, dcopies.sum(axis=0))
+    for gradient, other in zip(gradients, expected, strict=True):
+        np.testing.assert_allclose(gradient, other)
+
+
 def test_a_fully_masked_unit_has_zero_gradient_and_no_nan():
     zero = np.zeros((5, 3))
     h, cache = local_linear.apply(
