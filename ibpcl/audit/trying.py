@@ -169,7 +169,7 @@ def run_all(trials, copies, traced, journal, settings):
     workers = min(settings.workers or processors.usable(), len(new))
     console.tell(
         f"{len(new)} mistakes, {workers} at a time; about "
-        f"{duration(expected(new, traced) / workers)}"
+        f"{duration(expected(new, traced) / workers)} if the machine does nothing else"
     )
     unreached = Unreached()
     with tqdm(
