@@ -76,11 +76,18 @@ def compared(families, name, n):
                 results.append(Result(point, changed, (), -1.0))
                 continue
             far = max(gaps(found, point), default=0.0)
+            if far == np.inf and not all(map(_is_numeric, found)):
+                far = -1.0  # an object in place of an array raises an exception wherever it is used
             results.append(Result(point, changed, found, far))
     far = max((result.far for result in results), default=0.0)
     if far < 0:
         return "raising", []
     return "wrong" if far > SAME else "equivalent", results
+
+
+def _is_numeric(gradient):
+    """Return whether a gradient is an array of numbers, or missing."""
+    return gradient.dtype.kind in "fiub" or (gradient.ndim == 0 and gradient.item() is None)
 
 
 def gaps(found, point):

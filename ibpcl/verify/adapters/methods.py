@@ -100,8 +100,11 @@ def free_methods(kind):
     --------
     >>> list(free_methods(type("Net", (), {"relu": staticmethod(abs)})))
     ['relu']
+    >>> free_methods(type("Failure", (ValueError,), {"text": lambda self: "a"}))
+    {}
     """
-    if inspect.isabstract(kind):
+    # an object of a tuple or an exception cannot be made without its values
+    if inspect.isabstract(kind) or issubclass(kind, (tuple, BaseException)):
         return {}
     blank = object.__new__(kind)
     return {
