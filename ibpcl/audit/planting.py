@@ -143,7 +143,7 @@ def _note(problem):
             timeout=CHECKING,
         )
         if report.verdict == "wrong":
-            return "the gradient is wrong before any change; run `ibpcl check` on the file"
+            return "`ibpcl check` calls the gradient wrong at these inputs, before any change"
     return ""
 
 

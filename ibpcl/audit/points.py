@@ -93,6 +93,25 @@ class Family:
             self._edits[name] = list(zip(edits, twins or [None] * len(edits), strict=False))
         return self._edits[name]
 
+    def require_the_same(self):
+        """Compile the gradient function without a mistake, and compare: it must change nothing.
+
+        Raises
+        ------
+        UserError
+            If the source cannot be read, or gives other gradients.
+        """
+        if self.backward is None:
+            raise UserError("its source cannot be read as Python")
+        gradient = self.backward.compile()
+        for point in self.points:
+            found = gradients_at(point.problem.with_gradient(gradient), point.w)
+            if len(found) != len(point.right) or not all(
+                np.array_equal(a, b, equal_nan=a.dtype.kind == "f")
+                for a, b in zip(found, point.right, strict=True)
+            ):
+                raise UserError("its source, compiled again, gives other gradients each time")
+
     @property
     def shared(self):
         """The functions that the forward runs as well."""
@@ -171,7 +190,9 @@ def families_of(module, target, calls, seed):
                 raise UserError(f"the gradient function raises {prepared.raised!r}")
             if prepared.is_unfit:
                 raise UserError(prepared.mistakes[0].words)
-            families.append(Family(_points_near(_rounded(prepared.problem), target, rng)))
+            family = Family(_points_near(_rounded(prepared.problem), target, rng))
+            family.require_the_same()
+            families.append(family)
         except (TimeUp, KeyboardInterrupt):
             raise
         except Exception as error:  # other inputs may work
