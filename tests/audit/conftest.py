@@ -1,7 +1,20 @@
 """A small project in a temporary folder."""
 
+import sys
+
 import pytest
 from audit_projects import LAYERS, WEAK
+
+
+@pytest.fixture(autouse=True)
+def modules(tmp_path):
+    """Forget the modules that a test has loaded from its folder: others have such names, too."""
+    path = list(sys.path)
+    yield
+    sys.path[:] = path
+    for name, module in list(sys.modules.items()):
+        if str(getattr(module, "__file__", None) or "").startswith(str(tmp_path)):
+            del sys.modules[name]
 
 
 @pytest.fixture
