@@ -152,7 +152,9 @@ def _larger(row, place, best, where):
     a masked store.
     """
     for k in range(best.size):
-        new, old, before = row[k], best[k], where[k]
+        new = row[k]
+        old = best[k]
+        before = where[k]
         wins = _wins(new, old)
         best[k] = new if wins else old
         where[k] = place if wins else before
@@ -162,7 +164,10 @@ def _larger(row, place, best, where):
 def _largest_of_four(zero, one, two, three, best, where):
     """Write the largest of four rows, and its place: :func:`_larger` three times, in one pass."""
     for k in range(best.size):
-        a, b, c, d = zero[k], one[k], two[k], three[k]
+        a = zero[k]
+        b = one[k]
+        c = two[k]
+        d = three[k]
         right_above = _wins(b, a)
         right_below = _wins(d, c)
         above = b if right_above else a
@@ -212,7 +217,8 @@ def _forward(job, x, w, b, sizes, lean, together, h, places):
     """Write outputs h (S, N, Q, K) and places of images x (B, H, W D) with filters w (., L, M)."""
     channels, height, width, stride, padding, down, across, window = sizes
     _, N, Q, K = h.shape
-    P, L, M = down * across, w.shape[1], w.shape[2]
+    P = down * across
+    _, L, M = w.shape
     columns = across // window
     rows = np.empty((together, down, across, height, width), np.float32)
     patches = rows.reshape(together * P, L)
@@ -272,7 +278,8 @@ def _backward(job, dh, h, places, x, w, sizes, lean, together, needs_dx, dw, db,
     """Write the gradients at filters (pieces, L, M), biases (pieces, M) and images (B, H, W D)."""
     channels, height, width, stride, padding, down, across, window = sizes
     _, N, Q, K = h.shape
-    P, L, M = down * across, w.shape[1], w.shape[2]
+    P = down * across
+    _, L, M = w.shape
     columns = across // window
     rows = np.empty((together, down, across, height, width), np.float32)
     patches = rows.reshape(together * P, L)
