@@ -29,7 +29,8 @@ def products(problem):
     multiply : callable
         Called without arguments; uses all threads of BLAS.
     """
-    S, N = problem.sizes.S, problem.sizes.N
+    S = problem.sizes.S
+    N = problem.sizes.N
     factors = []
     for i, layer in enumerate(problem.model.layers.values()):
         rows = N * layer.positions
