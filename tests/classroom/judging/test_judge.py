@@ -95,7 +95,7 @@ def test_a_gradient_that_fits_the_own_wrong_forward_earns_most_of_its_points():
     )
     scale = verdict(result, "1b").parts[1]
     assert states(result)["1a"] != "right" and scale.follows and scale.share == 0.9
-    assert "it fits your own forward" in verdict(result, "1b").words[1]
+    assert "right for your own" in verdict(result, "1b").words[1]
 
 
 @pytest.mark.slow  # judges a whole hand-in

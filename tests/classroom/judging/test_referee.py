@@ -213,7 +213,7 @@ def test_a_point_where_the_planted_gradient_is_right_refutes_nothing():
         if part.name == "proof"
     ]
     assert all(
-        "right there" in words or "cannot be evaluated" in words or not words for words in proofs
+        "is right at" in words or "cannot be evaluated" in words or not words for words in proofs
     )
 
 
