@@ -288,7 +288,8 @@ def scales_kl(name, seed):
     for mu, log_sigma in q:
         scale = float(np.exp(rng.normal()))
         if name == "kl":
-            a, b = 1.0, np.exp(np.exp(2 * log_sigma) / 2 - mu) + scale**-2
+            a = 1.0
+            b = np.exp(np.exp(2 * log_sigma) / 2 - mu) + scale**-2
             closed = horseshoe.kl(np.array([mu]), np.array([log_sigma]), scale)[0]
         else:
             a, b = np.exp(rng.uniform((-0.5, -1.0), (1.0, 1.0)))
@@ -311,7 +312,9 @@ def scales_kl_minimum(seed):
     smallest = np.inf
     gaps = []
     for _ in range(20):
-        mu, log_sigma, scale = rng.uniform(-3, 3), rng.uniform(-2, 0.5), np.exp(rng.normal())
+        mu = rng.uniform(-3, 3)
+        log_sigma = rng.uniform(-2, 0.5)
+        scale = np.exp(rng.normal())
         at = np.array([mu]), np.array([log_sigma])
         least = horseshoe.kl(*at, scale)[0]
         others = np.exp(rng.normal(size=(2, 50)))

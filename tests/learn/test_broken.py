@@ -41,7 +41,7 @@ def test_a_file_that_is_no_text_costs_its_own_exercises(mine):
 
 
 def test_a_forbidden_import_costs_its_own_file(mine):
-    text = mine.source("chapter_02") + "\nimport os\n"
+    text = mine.source("chapter_02") + "\nimport os\n\nprint(os.getcwd())\n"
     mine.file("chapter_02").write_text(text, encoding="utf-8")
     verdicts = checked(mine)
     assert verdicts["2.4"].state == "raises" and "imports os" in verdicts["2.4"].lines[0]

@@ -36,7 +36,8 @@ def names_of_results(function, count):
     )
     if section is None:
         return []
-    indent, body = section[1], section[2]
+    indent = section[1]
+    body = section[2]
     entries = re.findall(rf"^{indent}(\w[\w, ]*?) :", body, re.M)
     names = [name for entry in entries for name in entry.split(", ") if name != "cache"]
     if len(names) == 1 and count > 1:

@@ -19,7 +19,11 @@ WRONG = {
         (DRAW, "return dv.sum(axis=0), (dv * noise).sum(axis=0) / 2", "constant_factor"),
         ("noise = np.exp(log_sigma) * eps", "noise = log_sigma * eps", "other_function"),
         ("noise = np.exp(log_sigma) * eps", "noise = np.exp(log_sigma / 2) * eps", "other_input"),
-        ("noise = np.exp(log_sigma) * eps", "noise = np.exp(2 * log_sigma) * eps", "other_input"),
+        (
+            "noise = np.exp(log_sigma) * eps",
+            "noise = np.exp(2 * log_sigma) * eps",
+            "other_input, elementwise_factor",
+        ),
         ("return mu + noise, noise", "return mu - noise, noise", "other_input"),
         ("return mu + noise, noise", "return mu * noise, noise"),
     ],

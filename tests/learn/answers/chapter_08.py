@@ -37,7 +37,7 @@ WRONG = {
         (BACK, "pass", "other_quantity"),
         (BACK, "dlog_pi = -dlogit_pi"),
         (RAW, "return da, db", "elementwise_factor"),
-        (RAW, "return da * sigmoid(-raw_a), db * sigmoid(-raw_b)"),
+        (RAW, "return da * sigmoid(-raw_a), db * sigmoid(-raw_b)", "elementwise_factor"),
         (RAW, "return db * sigmoid(raw_b), da * sigmoid(raw_a)", "swapped"),
         ("stick_breaking.log_probabilities_vjp(dlog_pi, product_cache)", "dlog_pi", "missing_term"),
         (

@@ -8,6 +8,8 @@ LEAP = "        w = w + step * r\n        r = r - step / 2 * A @ w\n"
 UPDATE = "return np.linalg.solve(new, precision @ mean + X.T @ y / noise**2), new"
 PARTS = "return model, total - model"
 
+MIXED = "return (h * optimum + pull * mean) / (h + pull), precision + h / beta"
+
 WRONG = {
     "15.1": [
         (VALUE, VALUE.replace("-margin", "margin"), "other_input"),
@@ -89,4 +91,14 @@ WRONG = {
     "15.5": letters("c", ""),
     "15.6": letters("c", "abc"),
     "15.7": letters("b", "abc"),
+    "15.8": [
+        (MIXED, MIXED.replace("h / beta", "h * beta"), "elementwise_factor"),
+        (MIXED, MIXED.replace("h / beta", "h"), "elementwise_factor"),
+        (MIXED, MIXED.replace("+ pull * mean", ""), "ignored_input"),
+        (MIXED, MIXED.replace("/ (h + pull)", ""), "elementwise_factor"),
+        (MIXED, MIXED.replace("pull * mean", "pull * optimum"), "other_quantity"),
+        (MIXED, "return precision + h / beta, (h * optimum + pull * mean) / (h + pull)", "swapped"),
+        ("pull = beta * precision", "pull = precision", "elementwise_factor"),
+        ("pull = beta * precision", "pull = precision / beta", "elementwise_factor"),
+    ],
 }

@@ -34,3 +34,23 @@ def hat_price(rng, size):
     (k,) = _sizes(rng, size, 1)
     a, used = rng.uniform(0.05, 0.95, (2, k + 2))
     return {"a": a, "used": used}
+
+
+def horseshoe_price(rng, size):
+    """Return inputs of ``horseshoe_price``."""
+    (k,) = _sizes(rng, size, 1)
+    return {"x": 2 * rng.standard_normal(k + 2)}
+
+
+def expected_loss(rng, size):
+    """Return inputs of ``expected_loss``."""
+    (k,) = _sizes(rng, size, 1)
+    m, log_sigma, c = rng.standard_normal((3, k + 2))
+    return {"m": m, "log_sigma": 0.5 * log_sigma, "c": c}
+
+
+def unfelt(rng, size):
+    """Return inputs of ``unfelt``."""
+    (k,) = _sizes(rng, size, 1)
+    d, h = rng.standard_normal((2, k + 2))
+    return {"d": d, "h": h}

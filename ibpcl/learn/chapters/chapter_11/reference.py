@@ -106,3 +106,118 @@ def hat_price_vjp(dprice, cache):
 def closest_to_rehearsal():
     """Choose the method whose objective is closest to rehearsal's."""
     return "a"
+
+
+def horseshoe_price(x):
+    r"""Return minus the log density of the horseshoe's log scales, summed.
+
+    .. math:: \sum_k \log\Bigl(2 \pi \cosh \frac{x_k}{2}\Bigr)
+
+    Parameters
+    ----------
+    x : ndarray, shape (K,)
+        Logarithms of the squared scales.
+
+    Returns
+    -------
+    price : float
+    cache : object
+        Input of ``horseshoe_price_vjp``.
+    """
+    return np.sum(np.log(2 * np.pi * np.cosh(x / 2))), x
+
+
+def horseshoe_price_vjp(dprice, cache):
+    """Pull the gradient at the price back to the log scales.
+
+    Parameters
+    ----------
+    dprice : float
+    cache : object
+        From ``horseshoe_price``.
+
+    Returns
+    -------
+    dx : ndarray, shape (K,)
+    """
+    return dprice * np.tanh(cache / 2) / 2
+
+
+def expected_loss(m, log_sigma, c):
+    r"""Return the mean of a quadratic loss under a Gaussian, summed over weights.
+
+    .. math:: \mathbb E\Bigl[\sum_k \frac32 (w_k - c_k)^2\Bigr], \qquad
+              w_k \sim \mathcal N(m_k, \sigma_k^2)
+
+    Parameters
+    ----------
+    m : ndarray, shape (K,)
+        Means.
+    log_sigma : ndarray, shape (K,)
+        Logarithms of the standard deviations.
+    c : ndarray, shape (K,)
+        Where the loss is least.
+
+    Returns
+    -------
+    loss : float
+    cache : object
+        Input of ``expected_loss_vjp``.
+    """
+    variance = np.exp(2 * log_sigma)
+    return 1.5 * np.sum((m - c) ** 2 + variance), (m - c, variance)
+
+
+def expected_loss_vjp(dloss, cache):
+    """Pull the gradient at the loss back to means and standard deviations.
+
+    Parameters
+    ----------
+    dloss : float
+    cache : object
+        From ``expected_loss``.
+
+    Returns
+    -------
+    dm : ndarray, shape (K,)
+    dlog_sigma : ndarray, shape (K,)
+    """
+    distance, variance = cache
+    return dloss * 3 * distance, dloss * 3 * variance
+
+
+def unfelt(d, h):
+    r"""Return the part of a step that does not change a product with an input.
+
+    .. math:: d - \frac{h^\top d}{h^\top h}\, h
+
+    Parameters
+    ----------
+    d : ndarray, shape (K,)
+        Step.
+    h : ndarray, shape (K,)
+        Input that a layer has seen.
+
+    Returns
+    -------
+    part : ndarray, shape (K,)
+    cache : object
+        Input of ``unfelt_vjp``.
+    """
+    return d - h * np.sum(h * d) / np.sum(h * h), h
+
+
+def unfelt_vjp(dpart, cache):
+    """Pull the gradient at the part back to the step.
+
+    Parameters
+    ----------
+    dpart : ndarray, shape (K,)
+    cache : object
+        From ``unfelt``.
+
+    Returns
+    -------
+    dd : ndarray, shape (K,)
+    """
+    return dpart - cache * np.sum(cache * dpart) / np.sum(cache * cache)

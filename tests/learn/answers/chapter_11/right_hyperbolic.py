@@ -32,3 +32,32 @@ def hat_price_vjp(d, free):
 
 def closest_to_rehearsal():
     return "a"
+
+
+def horseshoe_price(x):
+    t = np.abs(x) / 2
+    price = t + np.log1p(np.exp(-2 * t)) + np.log(np.pi)
+    return price.sum(), lambda d: 0.5 * d * np.tanh(x / 2)
+
+
+def horseshoe_price_vjp(dprice, cache):
+    return cache(dprice)
+
+
+def expected_loss(m, log_sigma, c):
+    square = np.cosh(2 * log_sigma) + np.sinh(2 * log_sigma)
+    loss = (m - c) @ (m - c) + square.sum()
+    return loss * 3 / 2, lambda d: (3 * d * (m - c), 3 * d * square)
+
+
+def expected_loss_vjp(dloss, cache):
+    return cache(dloss)
+
+
+def unfelt(d, h):
+    unit = h / np.linalg.norm(h)
+    return d - unit * (unit @ d), unit
+
+
+def unfelt_vjp(dpart, unit):
+    return dpart - unit * (unit @ dpart)

@@ -42,3 +42,33 @@ def hat_price_vjp(d, cache):
 
 def closest_to_rehearsal():
     return "A"
+
+
+def horseshoe_price(x):
+    return sum(math.log(2 * math.pi * math.cosh(each / 2)) for each in x), list(x)
+
+
+def horseshoe_price_vjp(dprice, cache):
+    return [dprice * (math.exp(each) - 1) / (math.exp(each) + 1) / 2 for each in cache]
+
+
+def expected_loss(m, log_sigma, c):
+    total = 0.0
+    for a, b, least in zip(m, log_sigma, c, strict=True):
+        total += 3 * ((a - least) ** 2 + math.exp(b) ** 2) / 2
+    return total, (m, log_sigma, c)
+
+
+def expected_loss_vjp(d, cache):
+    m, log_sigma, c = cache
+    dm = [3 * d * (a - least) for a, least in zip(m, c, strict=True)]
+    return dm, [3 * d * math.exp(b) ** 2 for b in log_sigma]
+
+
+def unfelt(d, h):
+    share = sum(a * b for a, b in zip(d, h, strict=True)) / sum(a * a for a in h)
+    return np.array([a - share * b for a, b in zip(d, h, strict=True)]), h
+
+
+def unfelt_vjp(dpart, cache):
+    return unfelt(dpart, cache)[0]

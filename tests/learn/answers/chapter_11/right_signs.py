@@ -32,3 +32,32 @@ def hat_price_vjp(d, used):
 
 def closest_to_rehearsal():
     return "a "
+
+
+def horseshoe_price(x):
+    price = np.log(np.pi) + np.logaddexp(x / 2, -x / 2)
+    return price.sum(), x
+
+
+def horseshoe_price_vjp(dprice, x):
+    return dprice * (expit(x) - 0.5)
+
+
+def expected_loss(m, log_sigma, c):
+    variance = np.exp(log_sigma) ** 2
+    loss = 1.5 * (m @ m - 2 * m @ c + c @ c + variance.sum())
+    return loss, (m, c, variance)
+
+
+def expected_loss_vjp(dloss, cache):
+    m, c, variance = cache
+    return 3 * dloss * m - 3 * dloss * c, 3 * dloss * variance
+
+
+def unfelt(d, h):
+    matrix = np.eye(len(h)) - np.outer(h, h) / (h @ h)
+    return matrix @ d, matrix
+
+
+def unfelt_vjp(dpart, matrix):
+    return dpart @ matrix

@@ -57,3 +57,11 @@ def whose_part():
 
 def beating_exact():
     return "B"
+
+
+def weighted_update(mean, precision, h, optimum, beta):
+    new_mean, new_precision = [], []
+    for m, p, a, best in zip(mean, precision, h, optimum, strict=True):
+        new_precision.append(p + a / beta)
+        new_mean.append((a * best / beta + p * m) / new_precision[-1])
+    return np.array(new_mean), np.array(new_precision)

@@ -50,3 +50,8 @@ def whose_part():
 
 def beating_exact():
     return "b"
+
+
+def weighted_update(mean, precision, h, optimum, beta):
+    share = h / (h + beta * precision)
+    return mean + share * (optimum - mean), (beta * precision + h) / beta
