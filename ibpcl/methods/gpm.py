@@ -190,7 +190,8 @@ def projection(network, bases, began):
         moved = vector - last
         views = network.layout.layers(moved)
         for name, basis in bases.items():
-            weight, bias = views[name]["weight.mu"], views[name]["bias.mu"]
+            weight = views[name]["weight.mu"]
+            bias = views[name]["bias.mu"]
             both = np.concatenate([weight, bias[None]])
             both -= basis @ (basis.T @ both)
             weight[...] = both[:-1]
