@@ -71,6 +71,7 @@ _BESIDE = Terms(
 TERMS = {
     "accuracy": _ABLATION,
     "accuracy-tuned": _TUNED,
+    "transfer": _ABLATION,
     "metrics": _ABLATION,
     "metrics-tuned": _TUNED,
     "forgetting": _DEFAULTS,
