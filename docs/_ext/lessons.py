@@ -259,7 +259,7 @@ def assignment_pages():
     pages["assignments/index.md"] = "\n\n".join(
         [
             "# Assignments",
-            "Nine assignments lead from one Gaussian weight to continual learning and images. "
+            "Ten assignments lead from one Gaussian weight to continual learning and images. "
             "Each has a statement, a file to complete, and checks that run on your own machine. "
             "Grading explains every mistake that it can name. In a course, your teacher gives you "
             "the files. Alone, make them with the solutions, in the folder of the source:",

@@ -105,7 +105,7 @@ def test_unknown_names_have_a_nearest_one(tmp_path, capsys):
         (["run", "class-mnits"], "class-mnist"),
         (["run", "split-glyphs", "--set", "stream=incremental-split"], "incremental"),
         (["reproduce", "scenario"], "scenarios"),
-        (["reproduce", "scenarios", "--datasets", "permuted-mnist"], "domain-mnist"),
+        (["reproduce", "scenarios", "--datasets", "permuted-mnist-30"], "domain-mnist"),
     ):
         assert main([*arguments, "--out", str(tmp_path / "out")]) == 2
         assert nearest in capsys.readouterr().err

@@ -42,6 +42,7 @@ TOLERANCE = {np.float32: 4e-6, np.float64: 4e-14}
 # integral is accurate to 1e-6 by design.  Normalization has its extremes in test_normalization.py.
 COMPOSED = {
     "convolution",
+    "film",
     "linear",
     "local_convolution",
     "local_linear",
@@ -50,6 +51,7 @@ COMPOSED = {
     "masked_linear",
     "masked_weights",
     "normalization",
+    "pooled_convolution",
     "pooling",
     "proximal",
     "quadratic",
@@ -89,6 +91,11 @@ def binary_kl(t, p):
 
 def gaussian_kl(m, s, m0, s0):
     return [[(m - m0) ** 2 * exp(-2 * s0) / 2 + (expm1(2 * (s - s0)) - 2 * (s - s0)) / 2]]
+
+
+def relaxed_given(noise, mask, t, tau):
+    s = 2 * mask - 1
+    return [[sigmoid(s * softplus(s * noise + softplus(s * t)) / tau)]]
 
 
 def logistic_log_density(y, t, tau):
@@ -176,6 +183,9 @@ CASES = {
     bernoulli.kl: Case((3, 2), (NEAR, NEAR), binary_kl),
     concrete.sample: Case(
         (3, 3, None), (EDGE, EDGE, (0.1, 1.0, 10.0)), lambda n, t, tau: [[sigmoid((t + n) / tau)]]
+    ),
+    concrete.sample_given: Case(
+        (3, 3, 3, None), (EDGE, (0.0, 1.0), EDGE, (0.1, 1.0, 10.0)), relaxed_given
     ),
     concrete.log_density_logit: Case(
         (3, 3, None), (EDGE, EDGE, (0.1, 1.0, 10.0)), lambda *at: [logistic_log_density(*at)]

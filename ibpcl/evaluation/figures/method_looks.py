@@ -46,7 +46,7 @@ METHODS = {
     "bgd": Look("#6699CC", "P", ":"),
     "replay": Look("#AA4499", "<", "-"),
     "pruning": Look("#117733", ">", "-"),
-    "gvcl": Look("#BB5566", "<", "--"),
+    "gvcl": Look("#663300", "<", "--"),
     "horseshoe": Look("#BB5566", "h", "-"),
     "ivon": Look("#004488", "d", "-"),
     "gpm": Look("#AA3377", "p", "-"),

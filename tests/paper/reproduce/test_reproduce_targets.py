@@ -683,8 +683,8 @@ def test_if_nothing_can_be_trained_the_first_reason_is_told(tmp_path, tiny, caps
         ),
         (["accuracy", "--methods", "naive", "--preset", "paper"], ["--preset applies to npbcl"]),
         (
-            ["domain", "--datasets", "permuted-mnist"],
-            ["'permuted-mnist'", "domain-mnist"],
+            ["domain", "--datasets", "permuted-mnist-30"],
+            ["'permuted-mnist-30'", "domain-mnist"],
         ),
         (
             ["accuracy", "--datasets", "vae-glyphs"],
