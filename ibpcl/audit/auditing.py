@@ -26,7 +26,7 @@ from ibpcl.errors import UserError
 
 @dataclass
 class Settings:
-    """What to audit, and how.
+    """Target and options of an audit.
 
     Attributes
     ----------

@@ -1,4 +1,4 @@
-"""Mistakes planted into the gradient functions of a file, with what they change in the numbers.
+"""Mistakes planted into the gradient functions of a file, and their effect on the numbers.
 
 The program runs in a child process (:mod:`ibpcl.sandbox`).  It loads a file of the copied project,
 finds the gradient functions as ``ibpcl check`` does, and gets inputs for them: those that the file
@@ -148,7 +148,7 @@ def _note(problem):
 
 
 def plant(families, path):
-    """Return the mistakes in a gradient function, with what they change.
+    """Return the mistakes in a gradient function, with their effects.
 
     Parameters
     ----------

@@ -111,7 +111,7 @@ class Mistake:
 
 @dataclass
 class FunctionAudit:
-    """What the tests say about the mistakes in one gradient function.
+    """Results of the tests for the mistakes in one gradient function.
 
     Attributes
     ----------
@@ -193,7 +193,7 @@ class FunctionAudit:
 
 @dataclass
 class AuditReport:
-    """What the tests of a project say about mistakes in its gradient functions.
+    """Results of the tests of a project for mistakes in its gradient functions.
 
     Attributes
     ----------

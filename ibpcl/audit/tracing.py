@@ -13,7 +13,7 @@ EVERY = ""  # lines with this context belong to all tests
 
 @dataclass
 class Traced:
-    """What is known about the tests of a project without any mistake.
+    """Lines, times and failures of the tests of a project without any mistake.
 
     Attributes
     ----------

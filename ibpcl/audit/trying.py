@@ -23,7 +23,7 @@ MEMORY = 4  # address space of one run, as a multiple of the machine's memory
 
 
 class Copies(NamedTuple):
-    """What a runner needs: the command, the project, and a folder for its copy.
+    """The command, the project, and the folder for the copy of a runner.
 
     Attributes
     ----------

@@ -1,7 +1,7 @@
 r"""CIFAR-10 and CIFAR-100: colour images of 32 x 32 pixels, read from the published archives.
 
 Krizhevsky (2009), "Learning multiple layers of features from tiny images".  The package does not
-download them.  Whoever has the archive of the *binary version* puts it, as it is, into a folder:
+download them.  A user who has the archive of the *binary version* puts it, as it is, into a folder:
 ``DIR/cifar10/cifar-10-binary.tar.gz`` or ``DIR/cifar100/cifar-100-binary.tar.gz``.
 
 An archive has files of records without separators.  A record is one byte with the label (in

@@ -134,7 +134,7 @@ ESTIMATORS = {
 
 
 class Quality(NamedTuple):
-    """How good an estimator is, relative to the norm of the exact gradient.
+    """Bias and deviation of an estimator, relative to the norm of the exact gradient.
 
     Attributes
     ----------

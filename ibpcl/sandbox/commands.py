@@ -20,7 +20,7 @@ TAIL = 20_000  # bytes of the end of the output that are kept
 
 
 class Ending(NamedTuple):
-    """How a command has ended.
+    """The end of a command: exit code, output and time.
 
     Attributes
     ----------

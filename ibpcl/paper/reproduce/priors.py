@@ -54,7 +54,7 @@ def storage_in_kb(m):
     Returns
     -------
     size : float
-        Of the arrays of the learner's state.
+        The size of the arrays of the learner's state.
     """
     return sum(value.nbytes for value in findings.learner(m).state().values()) / 1000
 
