@@ -95,6 +95,10 @@ def mistakes():
             )
 
 
+# Exercises that call the functions of another one.
+CALLERS = {"16.2"}
+
+
 @pytest.mark.parametrize(
     ("name", "mistake"),
     quick(
@@ -121,8 +125,8 @@ def test_a_planted_mistake_is_caught_and_named(tmp_path, name, mistake):
         assert mistake.get("says", "") in " ".join(checked[exercise].lines)
     else:
         assert kinds & set(UNNAMED)
-    others = [each.exercise for each in checked.values() if not each.ok]
-    assert others == [exercise]
+    refused = {each.exercise for each in checked.values() if not each.ok}
+    assert {exercise} <= refused <= {exercise} | CALLERS
 
 
 def test_every_chapter_is_complete(chapter):

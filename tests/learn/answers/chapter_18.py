@@ -3,8 +3,8 @@
 from answering import letters, numbers
 
 MEAN = "return dmean * theta * (1 - theta) * (f1 - f0), dmean * (1 - theta), dmean * theta"
-GIVEN = "return dz * z * (1 - z) / tau * sigmoid(inner) * sigmoid(s * phi)"
-OPPOSITE = "return gap * (b - opposite) / 2 * sigmoid(np.abs(phi))"
+GIVEN = "return dz * z * (1 - z) / tau * expit(inner) * expit(s * phi)"
+OPPOSITE = "return gap * (b - opposite) / 2 * expit(np.abs(phi))"
 CONSTANT = "return 0.8 * 3 + 0.2 * 1"
 
 WRONG = {
@@ -29,14 +29,14 @@ WRONG = {
     "18.2": [
         ("inner = s * logistic +", "inner = logistic +", "elementwise_factor"),
         (
-            "z = sigmoid(s * softplus(inner) / tau)",
-            "z = sigmoid(softplus(inner) / tau)",
+            "z = expit(s * np.logaddexp(0, inner) / tau)",
+            "z = expit(np.logaddexp(0, inner) / tau)",
             "elementwise_factor",
         ),
-        (GIVEN, GIVEN.replace(" * sigmoid(s * phi)", ""), "elementwise_factor"),
+        (GIVEN, GIVEN.replace(" * expit(s * phi)", ""), "elementwise_factor"),
         (GIVEN, GIVEN.replace(" / tau", ""), "elementwise_factor"),
-        (GIVEN, GIVEN.replace("sigmoid(inner) * ", ""), "elementwise_factor"),
-        (GIVEN, GIVEN.replace("sigmoid(s * phi)", "sigmoid(phi)"), "elementwise_factor"),
+        (GIVEN, GIVEN.replace("expit(inner) * ", ""), "elementwise_factor"),
+        (GIVEN, GIVEN.replace("expit(s * phi)", "expit(phi)"), "elementwise_factor"),
         (GIVEN, GIVEN.replace("return dz", "return s * dz")),
     ],
     "18.3": [

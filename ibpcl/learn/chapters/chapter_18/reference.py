@@ -1,8 +1,7 @@
 """Reference functions of chapter 18."""
 
 import numpy as np
-
-from ibpcl.numerics import sigmoid, softplus
+from scipy.special import expit
 
 
 def mean_loss(phi, f0, f1):
@@ -23,7 +22,7 @@ def mean_loss(phi, f0, f1):
     cache : object
         Input of ``mean_loss_vjp``.
     """
-    theta = sigmoid(phi)
+    theta = expit(phi)
     return theta * f1 + (1 - theta) * f0, (theta, f0, f1)
 
 
@@ -70,8 +69,8 @@ def relaxed_given(logistic, mask, phi, tau):
         Input of ``relaxed_given_vjp``.
     """
     s = 2.0 * mask - 1
-    inner = s * logistic + softplus(s * phi)
-    z = sigmoid(s * softplus(inner) / tau)
+    inner = s * logistic + np.logaddexp(0, s * phi)
+    z = expit(s * np.logaddexp(0, inner) / tau)
     return z, (z, inner, s, phi, tau)
 
 
@@ -89,7 +88,7 @@ def relaxed_given_vjp(dz, cache):
     dphi : ndarray, shape (M,)
     """
     z, inner, s, phi, tau = cache
-    return dz * z * (1 - z) / tau * sigmoid(inner) * sigmoid(s * phi)
+    return dz * z * (1 - z) / tau * expit(inner) * expit(s * phi)
 
 
 def disarm(first, second, b, opposite, phi):
@@ -109,7 +108,7 @@ def disarm(first, second, b, opposite, phi):
     g : ndarray, shape (S, M)
     """
     gap = (first - second)[:, None]
-    return gap * (b - opposite) / 2 * sigmoid(np.abs(phi))
+    return gap * (b - opposite) / 2 * expit(np.abs(phi))
 
 
 def best_constant():
