@@ -16,6 +16,8 @@ from ibpcl.classroom.judging.running import parallel
 
 EVERY = [(name, variant) for name in names() for variant in find(name).variants]
 MISTAKES = 2  # of each assignment in the sample
+# Its tasks are tests, which reject planted mistakes: tests/classroom/judging has weak ones.
+OF_TESTS = "10_write_the_test"
 
 
 def sample(name):
@@ -24,7 +26,7 @@ def sample(name):
     """
     every = selftest.cases(find(name))
     planted = [case for case in every if case[0] == "mistake"]
-    step = len(planted) // MISTAKES
+    step = max(1, len(planted) // MISTAKES)
     return [
         every[0],
         [case for case in every if case[0] == "reference"][-1],
@@ -53,12 +55,12 @@ def outcome(job):
     return selftest.outcome(job[1], job[0], BOX)
 
 
-def refuse_failures(outcomes, named_at_least):
+def refuse_failures(name, outcomes, named_at_least):
     failed = [f"{each.label}: {each.words}" for each in outcomes if not each.ok]
     assert not failed, "\n".join(failed)
     named = [each for each in outcomes if each.named is not None]
     unnamed = [f"{each.label}: {each.words}" for each in named if not each.named]
-    assert named, "no mistakes are planted"
+    assert named or name == OF_TESTS, "no mistakes are planted"
     assert len(unnamed) <= (1 - named_at_least) * len(named), "\n".join(unnamed)
 
 
@@ -66,14 +68,14 @@ def refuse_failures(outcomes, named_at_least):
 @needs_box
 @pytest.mark.parametrize("name", names())
 def test_a_sample_of_the_gate(name, sampled):
-    refuse_failures(sampled[name], 1.0)
+    refuse_failures(name, sampled[name], 1.0)
 
 
 @needs_box
 @pytest.mark.slow
 @pytest.mark.parametrize("name", names())
 def test_gate(name):
-    refuse_failures(list(selftest.run(find(name), BOX)), selftest.NAMED_AT_LEAST)
+    refuse_failures(name, list(selftest.run(find(name), BOX)), selftest.NAMED_AT_LEAST)
 
 
 @pytest.mark.parametrize(("name", "variant"), EVERY)
