@@ -125,7 +125,7 @@ for name, g in (("no baseline", without), ("baseline", with_baseline)):
     )
 
 # %% [markdown]
-# In training nobody knows the mean of the loss. With several samples per step, the
+# In training the mean of the loss is unknown. With several samples per step, the
 # mean loss of the *other* samples is a baseline that does not depend on this sample's
 # masks (Kool, van Hoof and Welling, 2019). NPBCL uses this one.
 #

@@ -21,7 +21,7 @@ MOST_MESSAGE = (64 << 20, 1 << 20)
 
 @dataclass
 class Trial:
-    """A mistake with what is needed to plant it and to run the tests.
+    """A mistake, its changed text, and the tests to run.
 
     Attributes
     ----------
@@ -77,7 +77,7 @@ def found_in(files, judged, name):
     Raises
     ------
     UserError
-        If there is no gradient function.
+        If the files have no gradient function.
     """
     functions = {}
     forwards = []

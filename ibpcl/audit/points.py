@@ -229,7 +229,7 @@ def _points_near(problem, target, rng):
 
 
 def _size(gradient):
-    """Return the largest absolute entry of a gradient; 0 if it has no number."""
+    """Return the largest absolute entry of a gradient; 0 if its entries are not numbers."""
     return float(np.abs(gradient).max(initial=0.0)) if gradient.dtype.kind in "fiub" else 0.0
 
 

@@ -245,7 +245,7 @@ class AuditReport:
         return "\n\n".join([*parts, self.summary()])
 
     def summary(self):
-        """Return the last lines: the share of caught mistakes, and what is not counted."""
+        """Return the last lines: the share of caught mistakes, and the mistakes left out."""
         judged = [function for function in self.functions if not function.reason]
 
         def total(name):

@@ -86,7 +86,7 @@ class Traced:
 
 
 def trace(runner, settings, files, forwards):
-    """Run the tests once without a mistake, and return what is known about them.
+    """Run the tests once without a mistake, and return their lines, times and failures.
 
     Parameters
     ----------

@@ -38,7 +38,7 @@ class Copies(NamedTuple):
     private: Path
 
     def runner(self, name, modules=()):
-        """Return a runner with a copy of its own.
+        """Return a runner with a separate copy of the project.
 
         Parameters
         ----------
@@ -150,7 +150,7 @@ def run_all(trials, copies, traced, journal, settings):
     copies : Copies
         The project and the command.
     traced : Traced
-        What is known about the tests.
+        Lines, times and failures of the tests without a mistake.
     journal : Journal
         The outcomes of earlier runs.
     settings : Settings
@@ -306,7 +306,7 @@ def raising(text, line):
 def changed(path, change, *arguments):
     """Change the text of a file in a copy, and change it back.
 
-    Each text has a time of its own.  Python compares the time, in whole seconds, and the size of a
+    Each text gets another time.  Python compares the time, in whole seconds, and the size of a
     file to see whether its bytecode is still valid.
 
     Parameters
@@ -347,7 +347,7 @@ def outcome_of(trial, runner, traced, unreached):
     runner : ibpcl.audit.running.Runner
         A runner, whose copy has no mistake.
     traced : Traced
-        What is known about the tests.
+        Lines, times and failures of the tests without a mistake.
     unreached : Unreached
         What is known about statements that no test runs.
 

@@ -41,7 +41,7 @@ THETAS = (0.05, 0.2, 0.5, 0.8, 0.95)
 TAU = 0.5  # where the probability is varied; the learner's last temperature
 THETA = 0.5  # where the temperature is varied
 DRAWS = 40_000
-# Of the quadrature for one mask: both smooth estimators are exact to six digits with it.
+# Parts of the quadrature for one mask. Six give both smooth estimators to six digits.
 PARTS = 6
 ORDER = 24
 LOSS, NOISE = range(2)  # streams of the noise

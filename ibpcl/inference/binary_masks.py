@@ -51,7 +51,7 @@ class Estimator(NamedTuple):
 
     @property
     def relaxes(self):
-        """Whether the temperature matters."""
+        """True if the estimator relaxes the masks, so that it has a temperature."""
         return self.name in ("concrete", "rebar")
 
 

@@ -118,7 +118,7 @@ class Fused(NamedTuple):
 
 
 class Steps(NamedTuple):
-    """Cache of a pass with an activation of its own step.
+    """Cache of a pass whose activation is a separate step.
 
     Attributes
     ----------

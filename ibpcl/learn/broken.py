@@ -15,7 +15,7 @@ class Runnable(NamedTuple):
     source : str
         The text; left out lines are blank, so the numbers of lines are kept.
     reasons : dict of str to str
-        Why a function was left out, by its name.  The name is "" for what stands above the first
+        Reason for leaving a function out, by its name.  The name "" means the lines above the first
         function.
     """
 

@@ -149,7 +149,7 @@ def notebook_source(path):
 def judge_text(folder, chapter, tasks, source, path):
     """Judge the functions in a text.
 
-    What is not Python, cannot be judged, or does not fit costs its own exercise only.
+    A function that is not Python, cannot be judged, or does not fit costs its own exercise only.
 
     Parameters
     ----------

@@ -416,7 +416,7 @@ class LayerNorm(Stage):
     .. math:: y = \frac{h - m}{\sqrt{v + \epsilon}}
 
     with mean m and variance v over the positions and channels of one example
-    (:func:`ibpcl.primitives.normalization.layer_norm`).  There is no gain and no shift: the weights
+    (:func:`ibpcl.primitives.normalization.layer_norm`).  It has neither gain nor shift: the weights
     and biases of the next layer do their work, and no parameter is shared by all tasks without a
     mask.  No statistics of other examples are kept, so a later task cannot change the outputs of an
     earlier one.

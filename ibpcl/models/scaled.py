@@ -388,12 +388,12 @@ class Scaled(Gaussian):
         prior : Scales or float
             As in :func:`kl`.
         backend : ibpcl.inference.backend.Backend
-            Not used: there is no compiled version.
+            Not used, because only the NumPy version exists.
 
         Returns
         -------
         out : tuple of float
-            Divergence in nats, summed over scales; and 0, because there is no alpha.
+            Divergence in nats, summed over scales; and 0 in the place of the divergence of alpha.
         cache : tuple
             Input of :meth:`kl_sticks_vjp`.
         """

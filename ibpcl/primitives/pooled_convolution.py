@@ -3,7 +3,7 @@ r"""A convolution, its activation and its pool as one function.
 A stage of a convolutional network does three things: it convolves, it applies an activation f, and
 it keeps the largest number of each window.  Here they are composed from
 :mod:`ibpcl.primitives.convolution`, :mod:`ibpcl.primitives.activations` and
-:mod:`ibpcl.primitives.pooling`.  The composition is a function of its own because training spends
+:mod:`ibpcl.primitives.pooling`.  The composition is a separate function because training spends
 most of its time here.  Its compiled version holds the patches and the pre-activations of a few
 images only, and stores neither.
 """

@@ -33,7 +33,7 @@ class Ending(NamedTuple):
     processor : float
         Processor time, as far as the system tells it.
     output : str
-        The end of what it printed.
+        Last part of the printed text.
     """
 
     code: int
@@ -55,7 +55,7 @@ def run(command, folder, environment, output, processor, waiting, memory=0):
     environment : dict of str to str
         Its environment variables.
     output : path-like
-        File for what it prints.
+        File for the printed text.
     processor, waiting : float
         Limits on processor time and wall-clock time, in seconds.  Where the system does not tell
         the processor time, the wall-clock time counts for both.
@@ -111,7 +111,7 @@ def end(process):
     Parameters
     ----------
     process : subprocess.Popen
-        The command, which leads a session of its own.
+        The command, which leads a separate session.
     """
     if os.name == "posix":
         with contextlib.suppress(ProcessLookupError, PermissionError):

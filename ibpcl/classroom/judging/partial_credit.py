@@ -14,7 +14,7 @@ LEAST_POINTS = 8  # additional points, so that small inputs take many values
 MOST_POINTS = 30  # largest number of calls of the hand-in for these points
 NEARLY = 0.97  # gain at which an unexplained forward is recognizably the required function
 SETTLED = 1e-9  # relative change below which a difference does not depend on an input
-TINY = 1e-6  # relative error below which it is not said what the error depends on
+TINY = 1e-6  # relative error below which the verdict does not name what the error depends on
 STEP = 0.01
 
 

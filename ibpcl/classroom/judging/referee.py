@@ -306,7 +306,7 @@ def refutes(pairs, inputs, dout, asked="the inputs and the cotangent"):
     dout : object
         Cotangent; likewise.
     asked : str
-        What the student was asked for, for the reason.
+        The task of the student, as the reason names it.
 
     Returns
     -------

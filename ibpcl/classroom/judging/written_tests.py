@@ -190,7 +190,7 @@ def _far(got, true):
 
 
 def _test_of(name, task, case):
-    """Return the test of a hand-in: a function that says whether a gradient function passes."""
+    """Return the test of a hand-in: a function that returns whether a gradient function passes."""
     make = _questions if task.forward == UNKNOWN else _points
     rounds = make(name, task, case)
 

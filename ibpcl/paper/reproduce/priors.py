@@ -36,7 +36,7 @@ def weights_in_use(m):
     Returns
     -------
     share : float
-        100 for a method without masks.
+        Percent of the weights; 100 if the method has no masks.
     """
     if not measures.has_masks(m):
         return 100.0

@@ -184,7 +184,7 @@ def _comparable(seen):
 
 
 def _of_digits(task, case, seen, reference):
-    """Yield too few digits: then no other explanation can be told from the rounding."""
+    """Yield too few digits: no other explanation differs from rounding then."""
     if all(is_same(each.out, each.expected, SINGLE) for each in seen):
         words = "right to seven digits only, as if it were computed in single precision (float32)"
         yield Explanation("precision", words, reference)
@@ -290,7 +290,7 @@ def _of_inputs(task, case, seen, reference):
                 yield Explanation("other_input", words, function)
     for a, b in combinations(list(seen[0].inputs), 2):
         if _is_mask(seen[0].inputs[a]) != _is_mask(seen[0].inputs[b]):
-            continue  # nobody takes a mask for a number
+            continue  # a mask is not mistaken for a number
 
         def exchanged(*inputs, a=a, b=b):
             values = dict(zip(order, inputs, strict=True))
