@@ -35,6 +35,66 @@ def unpack(bits, shape):
     return np.unpackbits(bits, count=shape[0] * shape[1]).astype(bool).reshape(shape)
 
 
+def pack_layer(mask, layer):
+    """Return the hard mask of a layer as bits: one per mask, or one per weight.
+
+    Weights that share a mask have equal values, so the values of the first of them suffice.  A
+    layer that has grown for one task may break the rule, because its new weights are off.  Then the
+    values of all weights are kept, as in a layer so small that sharing saves no byte.
+
+    Parameters
+    ----------
+    mask : ndarray of bool, shape (D, K)
+        Which weights are on.
+    layer : ibpcl.models.masked.Masked or ibpcl.models.depth.Blocks
+        The layer, with G x K masks; G = D if each weight has its own.
+
+    Returns
+    -------
+    bits : ndarray of uint8, shape (ceil(G K / 8),) or (ceil(D K / 8),)
+        The packed mask.
+
+    Examples
+    --------
+    >>> from ibpcl.models.masked import Masked
+    >>> pack_layer(np.ones((36, 8), bool), Masked("conv0", 36, 8, sharing=9)).size
+    4
+    """
+    shared = mask[: layer.mask_shape[0]]
+    bits = np.packbits(mask)
+    fewer = np.packbits(shared)
+    suffices = fewer.size < bits.size and np.array_equal(layer.expand(shared), mask)
+    return fewer if suffices else bits
+
+
+def unpack_layer(bits, layer):
+    """Return the mask that :func:`pack_layer` packed.
+
+    Parameters
+    ----------
+    bits : ndarray of uint8, shape (ceil(G K / 8),) or (ceil(D K / 8),)
+        The packed mask.
+    layer : ibpcl.models.masked.Masked or ibpcl.models.depth.Blocks
+        The layer.
+
+    Returns
+    -------
+    mask : ndarray of bool, shape (D, K)
+        Which weights are on.
+
+    Examples
+    --------
+    >>> from ibpcl.models.masked import Masked
+    >>> layer = Masked("hidden0", 4, 4, sharing=2)
+    >>> unpack_layer(np.packbits([True] * 4 + [False] * 4), layer)[:, 0].tolist()
+    [True, False, True, False]
+    """
+    inputs, units = layer.shape
+    if bits.size == -(-inputs * units // 8):
+        return unpack(bits, layer.shape)
+    return layer.expand(unpack(bits, layer.mask_shape))
+
+
 def union(masks, shape, groups=1):
     r"""Return the union of masks, :math:`B^o = B^1 \cup \dots \cup B^{t-1}`.
 

@@ -78,7 +78,8 @@ class State:
         Parameters that belong to one task only, such as its head, in the order of its network's
         vector.
     masks : tuple of tuple of ndarray
-        Hard mask of each masked layer, packed to one bit per weight by ``np.packbits``.
+        Hard mask of each masked layer, packed by :func:`ibpcl.continual.masks.pack_layer` to one
+        bit per weight, or per mask that weights share.
     coresets : tuple of Data or None
         Coreset of each task, or its part of a coreset for all tasks; None for a task without one.
     seen : tuple of int or None
@@ -325,7 +326,7 @@ class Context:
         layers = self.network_of(task_id).masked
         cut_by = self.state.learned - 1 if self.settings.shared_mask == "joint" else task_id
         masks = {
-            name: hard_masks.unpack(bits, layer.shape)
+            name: hard_masks.unpack_layer(bits, layer)
             for bits, (name, layer) in zip(
                 self.state.masks[cut_by], self.network_of(cut_by).masked.items(), strict=True
             )
@@ -1191,7 +1192,12 @@ def keep(context, network, vector, masks, coreset):
         outputs=(*state.outputs, network.outputs),
         widths=(*state.widths, model.hidden(network)),
         own=(*state.own, vector[model.own_places(network, masks)]),
-        masks=(*state.masks, tuple(np.packbits(mask) for mask in masks.values())),
+        masks=(
+            *state.masks,
+            tuple(
+                hard_masks.pack_layer(mask, network.masked[name]) for name, mask in masks.items()
+            ),
+        ),
         coresets=(*state.coresets, coreset),
     )
 

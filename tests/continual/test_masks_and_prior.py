@@ -25,6 +25,27 @@ def test_a_packed_mask_unpacks_to_the_same_mask(mask):
     assert packed.nbytes == -(-mask.size // 8)
 
 
+@given(
+    inputs=st.integers(1, 6),
+    units=st.integers(1, 9),
+    sharing=st.integers(1, 9),
+    seed=st.integers(0, 99),
+    broken=st.booleans(),
+)
+def test_a_mask_that_weights_share_is_stored_once_and_comes_back(
+    inputs, units, sharing, seed, broken
+):
+    layer = Masked("conv0", inputs * sharing, units, sharing=sharing)
+    rng = np.random.default_rng(seed)
+    mask = layer.expand(rng.random(layer.mask_shape) < 0.5).copy()
+    if broken:
+        mask[0, 0] = not mask[0, 0]
+    packed = masks.pack_layer(mask, layer)
+    np.testing.assert_array_equal(masks.unpack_layer(packed, layer), mask)
+    stored = mask.size if broken and sharing > 1 else inputs * units
+    assert packed.nbytes == -(-stored // 8)
+
+
 def test_the_union_contains_the_weights_of_all_tasks():
     a = np.array([[1, 0, 0]], bool)
     b = np.array([[0, 0, 1]], bool)
