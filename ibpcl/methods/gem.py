@@ -30,6 +30,7 @@ from scipy.optimize import nnls
 from ibpcl.continual.coresets import SELECTIONS
 from ibpcl.continual.learner import Saved
 from ibpcl.inference.objectives import Data
+from ibpcl.methods.frame import class_probabilities, documented_learner, documented_step, learning
 from ibpcl.methods.pooled import remembered
 from ibpcl.methods.rehearsal import buffer
 from ibpcl.methods.sequential import (
@@ -38,7 +39,6 @@ from ibpcl.methods.sequential import (
     SequentialSettings,
     accept,
     keep,
-    predict,
     start,
     train,
 )
@@ -232,142 +232,32 @@ def learn_projected(context, task, projection):
     return keep(context, network, vector, memory), history
 
 
+@documented_step
 def learn_task(context, task):
     """Learn one more task with GEM.
 
-    Parameters
-    ----------
-    context : ibpcl.methods.sequential.Context
-        Settings, and the state before the task: ``learner.context`` of a learner.
-    task : ibpcl.continual.task.Task
-        The next task.
-
-    Returns
-    -------
-    state : ibpcl.methods.sequential.State
-        State with the task added, and with its stored examples.
-    history : list of ibpcl.inference.loop.Record
-        One row per epoch.
-
-    Raises
-    ------
-    TypeError
-        If the task is of another kind than the model learns.
-    ValueError
-        If the task does not fit the network.
-    TrainingError
-        If the loss or the projected gradient is not finite.
+    The state also keeps examples of the task.
     """
     return learn_projected(
         context, task, lambda gradient, gradients, examples: project(gradient, gradients)
     )
 
 
+@documented_learner
 class GEM(Saved):
     """Learner with gradient episodic memory.
 
     Lopez-Paz and Ranzato (2017), "Gradient episodic memory for continual learning".
 
-    Parameters
-    ----------
-    settings : Settings, optional
-        Hyperparameters; all defaults if not given.
-    seed : int, default 0
-        Seed of all random numbers, in 0 .. 2**64 - 1.  Equal seeds, settings and tasks give equal
-        results.
-    backend_name : {"numba", "numpy"}, default "numba"
-        Library that runs the numerical kernels: compiled loops, or plain NumPy.  NumPy also
-        replaces Numba where Numba is not available.
-
     Attributes
     ----------
-    settings : Settings
-        The hyperparameters.
-    seed : int
-        The seed.
-    backend : ibpcl.inference.backend.Backend
-        The numerical backend.
-    model : ibpcl.methods.sequential.PlainClassifier
-        Builds the network of a task and selects the parameters that tasks share.
     knowledge : ibpcl.methods.sequential.State
         Everything learned so far.  ``knowledge.memory`` holds ``x{s}`` and ``y{s}``, the
         stored examples of task s, and ``examples{s}``, its number of training examples.
-    name : str
-        Name of the method, ``"gem"``.
-    learned : int
-        Number of tasks learned so far.
-    inputs : int or None
-        Width D of the examples; None before the first task.
-    context : ibpcl.methods.sequential.Context
-        Inputs of every step of the method, for the current state.
-
-    Raises
-    ------
-    ValueError
-        If ``backend_name`` is neither "numba" nor "numpy".
-
-    Examples
-    --------
-    >>> from ibpcl.continual.task import Task
-    >>> task = Task("xor", [[0, 0], [0, 1], [1, 0], [1, 1]], [0, 1, 1, 0], [[0, 0]], [0])
-    >>> learner = GEM(Settings(hidden=(8,), epochs=1), backend_name="numpy")
-    >>> history = learner.learn(task, progress=False)
-    >>> learner.predict([[0.0, 1.0]], task_id=0).shape
-    (1, 2)
     """
 
     settings_type = Settings
     model_type = PlainClassifier
     context_type = Context
-
-    def learn(self, task, progress=None):
-        """Learn the next task.
-
-        Parameters
-        ----------
-        task : ibpcl.continual.task.Task
-            A classification with inputs as wide as those of the earlier tasks.
-        progress : bool or ibpcl.inference.loop.Watch, optional
-            True shows progress bars, False hides them; by default they are shown on a terminal
-            only.  A Watch also receives every epoch.
-
-        Returns
-        -------
-        history : list of ibpcl.inference.loop.Record
-            One row per epoch, with the parts of the objective in nats for the whole task.
-
-        Raises
-        ------
-        TypeError
-            If ``task`` is not a Task, or not a classification.
-        ValueError
-            If its inputs are wider or narrower than those of earlier tasks, or it does not fit the
-            single head.
-        TrainingError
-            If the loss or the projected gradient is not finite.
-        """
-        return self.turn(learn_task, task, progress)
-
-    def predict(self, x, task_id):
-        """Return class probabilities for inputs of a learned task.
-
-        Parameters
-        ----------
-        x : array_like, shape (N, D)
-            Inputs, finite real numbers.
-        task_id : int
-            Number of a learned task, from 0 in the order of learning.
-
-        Returns
-        -------
-        probabilities : ndarray, shape (N, C)
-            Each row sums to 1.
-
-        Raises
-        ------
-        TypeError
-            If ``task_id`` is not an integer, or ``x`` does not hold real numbers.
-        ValueError
-            If the task was not learned, or ``x`` has another width or non-finite entries.
-        """
-        return predict(self.context, self.assemble, x, task_id)
+    learn = learning(learn_task)
+    predict = class_probabilities

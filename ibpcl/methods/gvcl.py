@@ -50,17 +50,23 @@ import numpy as np
 from ibpcl.continual.learner import Saved
 from ibpcl.inference import objectives
 from ibpcl.inference.objectives import Data, Weighted
+from ibpcl.methods.frame import (
+    documented_learner,
+    documented_step,
+    learning,
+    mean_probabilities,
+    predicting_classes,
+)
 from ibpcl.methods.sequential import Context, accept, keep, of_task, start
 from ibpcl.methods.settings_docs import documented
 from ibpcl.methods.vcl import (
     GaussianClassifier,
-    PosteriorSettings,
+    NetworkSettings,
     last_posterior,
     predict_classes,
     warm_up,
 )
 from ibpcl.models import film
-from ibpcl.models.architecture import line_option, parse
 from ibpcl.models.elbo import GRADIENT
 from ibpcl.models.layers import Drawn
 from ibpcl.options import option
@@ -69,15 +75,11 @@ from ibpcl.primitives import quadratic
 
 @documented
 @dataclass(frozen=True, init=False)
-class Settings(PosteriorSettings):
+class Settings(NetworkSettings):
     """Settings of generalized VCL for classification."""
 
     method = "gvcl"
 
-    network: str = line_option()
-    local: bool = option(
-        True, "Draw pre-activations, separately for each example, instead of weights."
-    )
     beta: float = option(
         0.1, "Weight beta of the KL divergence; 1 is VCL, towards 0 it is online EWC.", above=0
     )
@@ -89,8 +91,6 @@ class Settings(PosteriorSettings):
 
     def __post_init__(self):
         super().__post_init__()
-        if self.network:
-            parse(self.network, "gvcl")
         if self.film and self.single_head:
             raise ValueError(
                 "gvcl: film must be false with single_head, because gains and shifts belong to a "
@@ -322,31 +322,11 @@ def pull_back(settings, network, prior):
     return penalty
 
 
+@documented_step
 def learn_task(context, task):
     """Learn one more task with generalized VCL.
 
-    Parameters
-    ----------
-    context : ibpcl.methods.sequential.Context
-        Settings, and the state before the task: ``learner.context`` of a learner.
-    task : ibpcl.continual.task.Task
-        The next task.
-
-    Returns
-    -------
-    state : ibpcl.methods.sequential.State
-        State with the task added.
-    history : list of ibpcl.inference.loop.Record
-        One row per epoch.  The column ``penalty`` has what the weight lambda adds.
-
-    Raises
-    ------
-    TypeError
-        If the task is of another kind than the model learns.
-    ValueError
-        If the task does not fit the network.
-    TrainingError
-        If the loss is not finite.
+    The column ``penalty`` of the history has what the weight lambda adds.
     """
     context = accept(context, task)
     settings = context.settings
@@ -374,137 +354,23 @@ def learn_task(context, task):
     return keep(context, network, vector), of_task(context, [*warming, *history])
 
 
+@documented_learner
 class GVCL(Saved):
     """Learner with a weighted divergence from the last posterior.
 
     Loo, Swaroop and Turner (2021), "Generalized Variational Continual Learning".
 
-    Parameters
-    ----------
-    settings : Settings, optional
-        Hyperparameters; all defaults if not given.
-    seed : int, default 0
-        Seed of all random numbers, in 0 .. 2**64 - 1.  Equal seeds, settings and tasks give equal
-        results.
-    backend_name : {"numba", "numpy"}, default "numba"
-        Library that runs the numerical kernels: compiled loops, or plain NumPy.  NumPy also
-        replaces Numba where Numba is not available.
-
     Attributes
     ----------
-    settings : Settings
-        The hyperparameters.
-    seed : int
-        The seed.
-    backend : ibpcl.inference.backend.Backend
-        The numerical backend.
-    model : FilmClassifier
-        Builds the network of a task and selects the parameters that tasks share.
     knowledge : ibpcl.methods.sequential.State
         Everything learned so far.  ``knowledge.memory`` is empty.
     refined : dict of int to ndarray
         Parameters used for predictions, by task.
-    name : str
-        Name of the method, ``"gvcl"``.
-    learned : int
-        Number of tasks learned so far.
-    inputs : int or None
-        Width D of the examples; None before the first task.
-    context : ibpcl.methods.sequential.Context
-        Inputs of every step of the method, for the current state.
-
-    Raises
-    ------
-    ValueError
-        If ``backend_name`` is neither "numba" nor "numpy".
-
-    Examples
-    --------
-    >>> from ibpcl.continual.task import Task
-    >>> task = Task("xor", [[0, 0], [0, 1], [1, 0], [1, 1]], [0, 1, 1, 0], [[0, 0]], [0])
-    >>> learner = GVCL(Settings(hidden=(8,), epochs=1, film=True), backend_name="numpy")
-    >>> history = learner.learn(task, progress=False)
-    >>> learner.predict([[0.0, 1.0]], task_id=0).shape
-    (1, 2)
     """
 
     settings_type = Settings
     model_type = FilmClassifier
     context_type = Context
-
-    def learn(self, task, progress=None):
-        """Learn the next task.
-
-        Parameters
-        ----------
-        task : ibpcl.continual.task.Task
-            A classification with inputs as wide as those of the earlier tasks.
-        progress : bool or ibpcl.inference.loop.Watch, optional
-            True shows progress bars, False hides them; by default they are shown on a terminal
-            only.  A Watch also receives every epoch.
-
-        Returns
-        -------
-        history : list of ibpcl.inference.loop.Record
-            One row per epoch, with the parts of the objective in nats for the whole task.
-
-        Raises
-        ------
-        TypeError
-            If ``task`` is not a Task, or not a classification.
-        ValueError
-            If its inputs are wider or narrower than those of earlier tasks, or it does not fit the
-            single head.
-        TrainingError
-            If the loss is not finite.
-        """
-        return self.turn(learn_task, task, progress)
-
-    def predict(self, x, task_id):
-        """Return class probabilities for inputs of a learned task.
-
-        Parameters
-        ----------
-        x : array_like, shape (N, D)
-            Inputs, finite real numbers.
-        task_id : int
-            Number of a learned task, from 0 in the order of learning.
-
-        Returns
-        -------
-        probabilities : ndarray, shape (N, C)
-            Each row sums to 1.
-
-        Raises
-        ------
-        TypeError
-            If ``task_id`` is not an integer, or ``x`` does not hold real numbers.
-        ValueError
-            If the task was not learned, or ``x`` has another width or non-finite entries.
-        """
-        return self.predict_classes(x, task_id).probabilities
-
-    def predict_classes(self, x, task_id):
-        """Return class probabilities together with their uncertainty.
-
-        Parameters
-        ----------
-        x : array_like, shape (N, D)
-            Inputs, finite real numbers.
-        task_id : int
-            Number of a learned task, from 0 in the order of learning.
-
-        Returns
-        -------
-        predictions : ibpcl.models.likelihoods.Classes
-            Named tuple of ``probabilities`` (N, C), ``entropy`` (N,) and ``mutual_information``
-            (N,), both in nats.
-
-        Raises
-        ------
-        TypeError
-            If ``task_id`` is not an integer, or ``x`` does not hold real numbers.
-        ValueError
-            If the task was not learned, or ``x`` has another width or non-finite entries.
-        """
-        return predict_classes(self.context, self.refined, x, task_id)
+    learn = learning(learn_task)
+    predict = mean_probabilities
+    predict_classes = predicting_classes(predict_classes)

@@ -31,13 +31,13 @@ import numpy as np
 
 from ibpcl.continual.learner import Saved
 from ibpcl.inference.loop import Step, fit
+from ibpcl.methods.frame import class_probabilities, documented_learner, documented_step, learning
 from ibpcl.methods.sequential import (
     Context,
     PlainClassifier,
     SequentialSettings,
     accept,
     keep,
-    predict,
     start,
 )
 from ibpcl.methods.settings_docs import documented
@@ -297,147 +297,35 @@ def train(context, network, vector, task):
     return fit(vector, objective, rates, examples, context.fit(), clamp)
 
 
+@documented_step
 def learn_task(context, task):
-    """Learn one more task with HAT.
-
-    Parameters
-    ----------
-    context : ibpcl.methods.sequential.Context
-        Settings, and the state before the task: ``learner.context`` of a learner.
-    task : ibpcl.continual.task.Task
-        The next task.
-
-    Returns
-    -------
-    state : ibpcl.methods.sequential.State
-        State with the task added.
-    history : list of ibpcl.inference.loop.Record
-        One row per epoch.
-
-    Raises
-    ------
-    TypeError
-        If the task is of another kind than the model learns.
-    ValueError
-        If the task does not fit the network.
-    TrainingError
-        If the loss is not finite.
-    """
+    """Learn one more task with HAT."""
     context = accept(context, task)
     network = context.next_network(task.outputs)
     vector, history = train(context, network, start(context, network, task), task)
     return keep(context, network, vector), history
 
 
+@documented_learner
 class HAT(Saved):
     """Learner with hard attention to the task.
 
     Serra et al. (2018), "Overcoming Catastrophic Forgetting with Hard Attention to the Task".
 
-    Parameters
-    ----------
-    settings : Settings, optional
-        Hyperparameters; all defaults if not given.
-    seed : int, default 0
-        Seed of all random numbers, in 0 .. 2**64 - 1.  Equal seeds, settings and tasks give equal
-        results.
-    backend_name : {"numba", "numpy"}, default "numba"
-        Library that runs the numerical kernels: compiled loops, or plain NumPy.  NumPy also
-        replaces Numba where Numba is not available.
-
     Attributes
     ----------
-    settings : Settings
-        The hyperparameters.
-    seed : int
-        The seed.
-    backend : ibpcl.inference.backend.Backend
-        The numerical backend.
-    model : GatedClassifier
-        Builds the network of a task and selects the parameters that tasks share.
     knowledge : ibpcl.methods.sequential.State
         Everything learned so far.  ``knowledge.own`` holds the head and the embedding of
         each task; ``knowledge.memory`` is empty.
-    name : str
-        Name of the method, ``"hat"``.
-    learned : int
-        Number of tasks learned so far.
-    inputs : int or None
-        Width D of the examples; None before the first task.
-    context : ibpcl.methods.sequential.Context
-        Inputs of every step of the method, for the current state.
     used : ndarray, shape (K,)
         Largest gate of any learned task for each of the K hidden units.
-
-    Raises
-    ------
-    ValueError
-        If ``backend_name`` is neither "numba" nor "numpy".
-
-    Examples
-    --------
-    >>> from ibpcl.continual.task import Task
-    >>> task = Task("xor", [[0, 0], [0, 1], [1, 0], [1, 1]], [0, 1, 1, 0], [[0, 0]], [0])
-    >>> learner = HAT(Settings(hidden=(8,), epochs=1), backend_name="numpy")
-    >>> history = learner.learn(task, progress=False)
-    >>> learner.predict([[0.0, 1.0]], task_id=0).shape
-    (1, 2)
     """
 
     settings_type = Settings
     model_type = GatedClassifier
     context_type = Context
-
-    def learn(self, task, progress=None):
-        """Learn the next task.
-
-        Parameters
-        ----------
-        task : ibpcl.continual.task.Task
-            A classification with inputs as wide as those of the earlier tasks.
-        progress : bool or ibpcl.inference.loop.Watch, optional
-            True shows progress bars, False hides them; by default they are shown on a terminal
-            only.  A Watch also receives every epoch.
-
-        Returns
-        -------
-        history : list of ibpcl.inference.loop.Record
-            One row per epoch, with the parts of the objective in nats for the whole task.
-
-        Raises
-        ------
-        TypeError
-            If ``task`` is not a Task, or not a classification.
-        ValueError
-            If its inputs are wider or narrower than those of earlier tasks.
-        TrainingError
-            If the loss is not finite.
-        """
-        return self.turn(learn_task, task, progress)
-
-    def predict(self, x, task_id):
-        """Return class probabilities for inputs of a learned task.
-
-        Parameters
-        ----------
-        x : array_like, shape (N, D)
-            Inputs, finite real numbers.
-        task_id : int
-            Number of a learned task, from 0 in the order of learning.
-
-        Returns
-        -------
-        probabilities : ndarray, shape (N, C)
-            Each row sums to 1.
-
-        Raises
-        ------
-        TypeError
-            If ``task_id`` is not an integer, or ``x`` does not hold real numbers.
-        ValueError
-            If the task was not learned, or ``x`` has another width or non-finite entries.
-        """
-        return predict(self.context, self.assemble, x, task_id)
+    learn = learning(learn_task)
+    predict = class_probabilities
 
     def gates_of(self, task_id):
         """Return the gates of a learned task.

@@ -51,16 +51,22 @@ from ibpcl.continual.learner import Saved
 from ibpcl.inference import objectives
 from ibpcl.inference.loop import fit
 from ibpcl.inference.objectives import Data, Weighted
+from ibpcl.methods.frame import (
+    documented_learner,
+    documented_step,
+    learning,
+    mean_probabilities,
+    predicting_classes,
+)
 from ibpcl.methods.sequential import Context, accept, keep, of_task, start
 from ibpcl.methods.settings_docs import documented
 from ibpcl.methods.vcl import (
     GaussianClassifier,
-    PosteriorSettings,
+    NetworkSettings,
     last_posterior,
     predict_classes,
     warm_up,
 )
-from ibpcl.models.architecture import line_option, parse
 from ibpcl.models.elbo import Elbo
 from ibpcl.options import option
 
@@ -69,7 +75,7 @@ RULES = ("ivon", "von")
 
 @documented
 @dataclass(frozen=True, init=False)
-class Settings(PosteriorSettings):
+class Settings(NetworkSettings):
     """Settings of IVON for classification."""
 
     method = "ivon"
@@ -90,18 +96,9 @@ class Settings(PosteriorSettings):
     likelihood_epochs: int = option(
         0, "Maximum-likelihood epochs, with Adam at 0.001, before the first task."
     )
-    network: str = line_option()
-    local: bool = option(
-        True, "Draw pre-activations, separately for each example, instead of weights."
-    )
 
     # fixed settings, which the predictions of VCL read
     coreset = "none"
-
-    def __post_init__(self):
-        super().__post_init__()
-        if self.network:
-            parse(self.network, "ivon")
 
 
 class NaturalClassifier(GaussianClassifier):
@@ -315,32 +312,9 @@ def maximize(context, network, vector, prior, data):
     return vector, of_task(context, history)
 
 
+@documented_step
 def learn_task(context, task):
-    """Learn one more task with natural gradients.
-
-    Parameters
-    ----------
-    context : ibpcl.methods.sequential.Context
-        Settings, and the state before the task: ``learner.context`` of a learner.
-    task : ibpcl.continual.task.Task
-        The next task.
-
-    Returns
-    -------
-    state : ibpcl.methods.sequential.State
-        State with the task added.
-    history : list of ibpcl.inference.loop.Record
-        One row per epoch.
-
-    Raises
-    ------
-    TypeError
-        If the task is of another kind than the model learns.
-    ValueError
-        If the task does not fit the network.
-    TrainingError
-        If the loss is not finite.
-    """
+    """Learn one more task with natural gradients."""
     context = accept(context, task)
     network = context.next_network(task.outputs)
     vector = start(context, network, task)
@@ -351,138 +325,24 @@ def learn_task(context, task):
     return keep(context, network, vector), [*of_task(context, warming), *history]
 
 
+@documented_learner
 class IVON(Saved):
     """Learner that applies Bayes' rule task by task, with natural gradients.
 
     Shen et al. (2024), "Variational Learning is Effective for Large Deep Networks".
 
-    Parameters
-    ----------
-    settings : Settings, optional
-        Hyperparameters; all defaults if not given.
-    seed : int, default 0
-        Seed of all random numbers, in 0 .. 2**64 - 1.  Equal seeds, settings and tasks give equal
-        results.
-    backend_name : {"numba", "numpy"}, default "numba"
-        Library that runs the numerical kernels: compiled loops, or plain NumPy.  NumPy also
-        replaces Numba where Numba is not available.
-
     Attributes
     ----------
-    settings : Settings
-        The hyperparameters.
-    seed : int
-        The seed.
-    backend : ibpcl.inference.backend.Backend
-        The numerical backend.
-    model : NaturalClassifier
-        Builds the network of a task and selects the parameters that tasks share.
     knowledge : ibpcl.methods.sequential.State
         Everything learned so far: means and log standard deviations.  ``knowledge.memory`` is
         empty.
     refined : dict of int to ndarray
         Parameters used for predictions, by task: the posterior itself.
-    name : str
-        Name of the method, ``"ivon"``.
-    learned : int
-        Number of tasks learned so far.
-    inputs : int or None
-        Width D of the examples; None before the first task.
-    context : ibpcl.methods.sequential.Context
-        Inputs of every step of the method, for the current state.
-
-    Raises
-    ------
-    ValueError
-        If ``backend_name`` is neither "numba" nor "numpy".
-
-    Examples
-    --------
-    >>> from ibpcl.continual.task import Task
-    >>> task = Task("xor", [[0, 0], [0, 1], [1, 0], [1, 1]], [0, 1, 1, 0], [[0, 0]], [0])
-    >>> learner = IVON(Settings(hidden=(8,), epochs=1), backend_name="numpy")
-    >>> history = learner.learn(task, progress=False)
-    >>> learner.predict([[0.0, 1.0]], task_id=0).shape
-    (1, 2)
     """
 
     settings_type = Settings
     model_type = NaturalClassifier
     context_type = Context
-
-    def learn(self, task, progress=None):
-        """Learn the next task.
-
-        Parameters
-        ----------
-        task : ibpcl.continual.task.Task
-            A classification with inputs as wide as those of the earlier tasks.
-        progress : bool or ibpcl.inference.loop.Watch, optional
-            True shows progress bars, False hides them; by default they are shown on a terminal
-            only.  A Watch also receives every epoch.
-
-        Returns
-        -------
-        history : list of ibpcl.inference.loop.Record
-            One row per epoch, with the parts of the ELBO in nats for the whole task.
-
-        Raises
-        ------
-        TypeError
-            If ``task`` is not a Task, or not a classification.
-        ValueError
-            If its inputs are wider or narrower than those of earlier tasks, or it does not fit the
-            single head.
-        TrainingError
-            If the loss is not finite.
-        """
-        return self.turn(learn_task, task, progress)
-
-    def predict(self, x, task_id):
-        """Return class probabilities for inputs of a learned task.
-
-        Parameters
-        ----------
-        x : array_like, shape (N, D)
-            Inputs, finite real numbers.
-        task_id : int
-            Number of a learned task, from 0 in the order of learning.
-
-        Returns
-        -------
-        probabilities : ndarray, shape (N, C)
-            Each row sums to 1.
-
-        Raises
-        ------
-        TypeError
-            If ``task_id`` is not an integer, or ``x`` does not hold real numbers.
-        ValueError
-            If the task was not learned, or ``x`` has another width or non-finite entries.
-        """
-        return self.predict_classes(x, task_id).probabilities
-
-    def predict_classes(self, x, task_id):
-        """Return class probabilities together with their uncertainty.
-
-        Parameters
-        ----------
-        x : array_like, shape (N, D)
-            Inputs, finite real numbers.
-        task_id : int
-            Number of a learned task, from 0 in the order of learning.
-
-        Returns
-        -------
-        predictions : ibpcl.models.likelihoods.Classes
-            Named tuple of ``probabilities`` (N, C), ``entropy`` (N,) and ``mutual_information``
-            (N,), both in nats.
-
-        Raises
-        ------
-        TypeError
-            If ``task_id`` is not an integer, or ``x`` does not hold real numbers.
-        ValueError
-            If the task was not learned, or ``x`` has another width or non-finite entries.
-        """
-        return predict_classes(self.context, self.refined, x, task_id)
+    learn = learning(learn_task)
+    predict = mean_probabilities
+    predict_classes = predicting_classes(predict_classes)

@@ -36,6 +36,7 @@ from ibpcl.data.subsets import with_validation
 from ibpcl.errors import TrainingError
 from ibpcl.evaluation.metrics import accuracy
 from ibpcl.inference.objectives import Data
+from ibpcl.methods.frame import class_probabilities, documented_learner, documented_step, learning
 from ibpcl.methods.growing import continued, known
 from ibpcl.methods.sequential import (
     Context,
@@ -43,7 +44,6 @@ from ibpcl.methods.sequential import (
     SequentialSettings,
     accept,
     keep,
-    predict,
     start,
     train,
 )
@@ -256,32 +256,9 @@ def tried(context, task, added):
     return Trial(reward, added, network, vector, history)
 
 
+@documented_step
 def learn_task(context, task):
-    """Fit the first network, or search for the network of the next task.
-
-    Parameters
-    ----------
-    context : ibpcl.methods.sequential.Context
-        Settings, and the state before the task: ``learner.context`` of a learner.
-    task : ibpcl.continual.task.Task
-        The next task.
-
-    Returns
-    -------
-    state : ibpcl.methods.sequential.State
-        State with the task added.
-    history : list of ibpcl.inference.loop.Record
-        One row per epoch.
-
-    Raises
-    ------
-    TypeError
-        If the task is of another kind than the model learns.
-    ValueError
-        If the task does not fit the network.
-    TrainingError
-        If the loss is not finite.
-    """
+    """Fit the first network, or search for the network of the next task."""
     context = accept(context, task)
     t = context.state.learned
     memory = context.state.memory
@@ -297,111 +274,22 @@ def learn_task(context, task):
     return keep(context, network, vector, memory), history
 
 
+@documented_learner
 class RCL(Saved):
     """Learner with reinforced continual learning: a controller chooses how much the network grows.
 
     Xu and Zhu (2018), "Reinforced Continual Learning".
 
-    Parameters
-    ----------
-    settings : Settings, optional
-        Hyperparameters; all defaults if not given.
-    seed : int, default 0
-        Seed of all random numbers, in 0 .. 2**64 - 1.  Equal seeds, settings and tasks give equal
-        results.
-    backend_name : {"numba", "numpy"}, default "numba"
-        Library that runs the numerical kernels: compiled loops, or plain NumPy.  NumPy also
-        replaces Numba where Numba is not available.
-
     Attributes
     ----------
-    settings : Settings
-        The hyperparameters.
-    seed : int
-        The seed.
-    backend : ibpcl.inference.backend.Backend
-        The numerical backend.
-    model : ibpcl.methods.sequential.PlainClassifier
-        Builds the network of a task and selects the parameters that tasks share.
     knowledge : ibpcl.methods.sequential.State
         Everything learned so far.  ``knowledge.memory`` holds ``widths{s}``, the
         units of each hidden layer after task s, and ``trials{s}``, one row per trial: the number of
         units added to each layer, then the reward.
-    name : str
-        Name of the method, ``"rcl"``.
-    learned : int
-        Number of tasks learned so far.
-    inputs : int or None
-        Width D of the examples; None before the first task.
-    context : ibpcl.methods.sequential.Context
-        Inputs of every step of the method, for the current state.
-
-    Raises
-    ------
-    ValueError
-        If ``backend_name`` is neither "numba" nor "numpy".
-
-    Examples
-    --------
-    >>> from ibpcl.continual.task import Task
-    >>> task = Task("xor", [[0, 0], [0, 1], [1, 0], [1, 1]], [0, 1, 1, 0], [[0, 0]], [0])
-    >>> learner = RCL(Settings(hidden=(8,), epochs=1), backend_name="numpy")
-    >>> history = learner.learn(task, progress=False)
-    >>> learner.predict([[0.0, 1.0]], task_id=0).shape
-    (1, 2)
     """
 
     settings_type = Settings
     model_type = PlainClassifier
     context_type = Context
-
-    def learn(self, task, progress=None):
-        """Learn the next task.
-
-        Parameters
-        ----------
-        task : ibpcl.continual.task.Task
-            A classification with inputs as wide as those of the earlier tasks.
-        progress : bool or ibpcl.inference.loop.Watch, optional
-            True shows progress bars, False hides them; by default they are shown on a terminal
-            only.  A Watch also receives every epoch.
-
-        Returns
-        -------
-        history : list of ibpcl.inference.loop.Record
-            One row per epoch, with the parts of the objective in nats for the whole task.
-
-        Raises
-        ------
-        TypeError
-            If ``task`` is not a Task, or not a classification.
-        ValueError
-            If its inputs are wider or narrower than those of earlier tasks.
-        TrainingError
-            If the loss is not finite, or too few examples can be held out.
-        """
-        return self.turn(learn_task, task, progress)
-
-    def predict(self, x, task_id):
-        """Return class probabilities for inputs of a learned task.
-
-        Parameters
-        ----------
-        x : array_like, shape (N, D)
-            Inputs, finite real numbers.
-        task_id : int
-            Number of a learned task, from 0 in the order of learning.
-
-        Returns
-        -------
-        probabilities : ndarray, shape (N, C)
-            Each row sums to 1.
-
-        Raises
-        ------
-        TypeError
-            If ``task_id`` is not an integer, or ``x`` does not hold real numbers.
-        ValueError
-            If the task was not learned, or ``x`` has another width or non-finite entries.
-        """
-        return predict(self.context, self.assemble, x, task_id)
+    learn = learning(learn_task)
+    predict = class_probabilities

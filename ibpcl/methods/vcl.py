@@ -37,6 +37,13 @@ from ibpcl.continual.learner import Saved, check_inputs
 from ibpcl.inference import objectives
 from ibpcl.inference.objectives import Data, Weighted
 from ibpcl.methods import OneRate
+from ibpcl.methods.frame import (
+    documented_learner,
+    documented_step,
+    learning,
+    mean_probabilities,
+    predicting_classes,
+)
 from ibpcl.methods.images import AutoencoderSettings, Generative, PlainAutoencoder
 from ibpcl.methods.sequential import (
     Context,
@@ -54,7 +61,7 @@ from ibpcl.models.layers import ACTIVATIONS, Drawn, Gaussian
 from ibpcl.models.likelihoods import Softmax
 from ibpcl.models.network import classifier
 from ibpcl.noise import generator
-from ibpcl.options import option
+from ibpcl.options import called, option
 
 
 @documented
@@ -84,15 +91,27 @@ class PosteriorSettings(OneRate):
 
 @documented
 @dataclass(frozen=True, init=False)
-class Settings(PosteriorSettings):
-    """Settings of VCL for classification."""
-
-    method = "vcl"
+class NetworkSettings(PosteriorSettings):
+    """Settings of the methods with Gaussian weights whose network a line may describe."""
 
     network: str = line_option()
     local: bool = option(
         True, "Draw pre-activations, separately for each example, instead of weights."
     )
+
+    def __post_init__(self):
+        super().__post_init__()
+        if self.network:
+            parse(self.network, called(type(self)))
+
+
+@documented
+@dataclass(frozen=True, init=False)
+class Settings(NetworkSettings):
+    """Settings of VCL for classification."""
+
+    method = "vcl"
+
     coreset: str = option(
         "none",
         "Selection of the coreset of a task; k_center spreads it over the inputs.",
@@ -113,11 +132,6 @@ class Settings(PosteriorSettings):
     coreset_epochs: int = option(
         100, "Epochs on a coreset before predictions, and on points that leave it.", at_least=0
     )
-
-    def __post_init__(self):
-        super().__post_init__()
-        if self.network:
-            parse(self.network, "vcl")
 
 
 @dataclass(frozen=True)
@@ -541,32 +555,9 @@ def project(context, network, vector, data, phase, key):
     return maximize(context, network, vector, Prior.at(network.layout, vector), data, plan)
 
 
+@documented_step
 def learn_task(context, task):
-    """Learn one more task with VCL.
-
-    Parameters
-    ----------
-    context : ibpcl.methods.sequential.Context
-        Settings, and the state before the task: ``learner.context`` of a learner.
-    task : ibpcl.continual.task.Task
-        The next task.
-
-    Returns
-    -------
-    state : ibpcl.methods.sequential.State
-        State with the task added.
-    history : list of ibpcl.inference.loop.Record
-        One row per epoch.
-
-    Raises
-    ------
-    TypeError
-        If the task is of another kind than the model learns.
-    ValueError
-        If the task does not fit the network.
-    TrainingError
-        If the loss is not finite.
-    """
+    """Learn one more task with VCL."""
     context = accept(context, task)
     network = context.next_network(task.outputs)
     context, data, leaving = update_coresets(context, task)
@@ -653,141 +644,27 @@ def predict_classes(context, refined, x, task_id):
     )
 
 
+@documented_learner
 class VCL(Saved):
     """Learner that applies Bayes' rule task by task, with Gaussian posteriors.
 
     Nguyen et al. (2018), "Variational Continual Learning".
 
-    Parameters
-    ----------
-    settings : Settings, optional
-        Hyperparameters; all defaults if not given.
-    seed : int, default 0
-        Seed of all random numbers, in 0 .. 2**64 - 1.  Equal seeds, settings and tasks give equal
-        results.
-    backend_name : {"numba", "numpy"}, default "numba"
-        Library that runs the numerical kernels: compiled loops, or plain NumPy.  NumPy also
-        replaces Numba where Numba is not available.
-
     Attributes
     ----------
-    settings : Settings
-        The hyperparameters.
-    seed : int
-        The seed.
-    backend : ibpcl.inference.backend.Backend
-        The numerical backend.
-    model : GaussianClassifier
-        Builds the network of a task and selects the parameters that tasks share.
     knowledge : ibpcl.methods.sequential.State
         Everything learned so far.  ``knowledge.memory`` holds ``x{s}`` and ``y{s}``,
         the coreset of task s, if there are coresets.
     refined : dict of int to ndarray
         Parameters used for predictions, by task; computed at the first prediction.
-    name : str
-        Name of the method, ``"vcl"``.
-    learned : int
-        Number of tasks learned so far.
-    inputs : int or None
-        Width D of the examples; None before the first task.
-    context : ibpcl.methods.sequential.Context
-        Inputs of every step of the method, for the current state.
-
-    Raises
-    ------
-    ValueError
-        If ``backend_name`` is neither "numba" nor "numpy".
-
-    Examples
-    --------
-    >>> from ibpcl.continual.task import Task
-    >>> task = Task("xor", [[0, 0], [0, 1], [1, 0], [1, 1]], [0, 1, 1, 0], [[0, 0]], [0])
-    >>> learner = VCL(Settings(hidden=(8,), epochs=1), backend_name="numpy")
-    >>> history = learner.learn(task, progress=False)
-    >>> learner.predict([[0.0, 1.0]], task_id=0).shape
-    (1, 2)
     """
 
     settings_type = Settings
     model_type = GaussianClassifier
     context_type = Context
-
-    def learn(self, task, progress=None):
-        """Learn the next task.
-
-        Parameters
-        ----------
-        task : ibpcl.continual.task.Task
-            A classification with inputs as wide as those of the earlier tasks.
-        progress : bool or ibpcl.inference.loop.Watch, optional
-            True shows progress bars, False hides them; by default they are shown on a terminal
-            only.  A Watch also receives every epoch.
-
-        Returns
-        -------
-        history : list of ibpcl.inference.loop.Record
-            One row per epoch, with the parts of the objective in nats for the whole task.
-
-        Raises
-        ------
-        TypeError
-            If ``task`` is not a Task, or not a classification.
-        ValueError
-            If its inputs are wider or narrower than those of earlier tasks, or it does not fit the
-            single head.
-        TrainingError
-            If the loss is not finite, or the coreset does not fit the task.
-        """
-        return self.turn(learn_task, task, progress)
-
-    def predict(self, x, task_id):
-        """Return class probabilities for inputs of a learned task.
-
-        Parameters
-        ----------
-        x : array_like, shape (N, D)
-            Inputs, finite real numbers.
-        task_id : int
-            Number of a learned task, from 0 in the order of learning.
-
-        Returns
-        -------
-        probabilities : ndarray, shape (N, C)
-            Each row sums to 1.
-
-        Raises
-        ------
-        TypeError
-            If ``task_id`` is not an integer, or ``x`` does not hold real numbers.
-        ValueError
-            If the task was not learned, or ``x`` has another width or non-finite entries.
-        """
-        return self.predict_classes(x, task_id).probabilities
-
-    def predict_classes(self, x, task_id):
-        """Return class probabilities together with their uncertainty.
-
-        Parameters
-        ----------
-        x : array_like, shape (N, D)
-            Inputs, finite real numbers.
-        task_id : int
-            Number of a learned task, from 0 in the order of learning.
-
-        Returns
-        -------
-        predictions : ibpcl.models.likelihoods.Classes
-            Named tuple of ``probabilities`` (N, C), ``entropy`` (N,) and ``mutual_information``
-            (N,), both in nats.
-
-        Raises
-        ------
-        TypeError
-            If ``task_id`` is not an integer, or ``x`` does not hold real numbers.
-        ValueError
-            If the task was not learned, or ``x`` has another width or non-finite entries.
-        """
-        return predict_classes(self.context, self.refined, x, task_id)
+    learn = learning(learn_task)
+    predict = mean_probabilities
+    predict_classes = predicting_classes(predict_classes)
 
 
 @documented
@@ -809,34 +686,12 @@ class ImageSettings(AutoencoderSettings):
     )
 
 
+@documented_step
 def learn_images(context, task):
     """Learn one more task of images with VCL.
 
     There is neither a maximum-likelihood fit nor a coreset.  Training starts at the means of the
     last posterior, with standard deviation ``start_sigma`` everywhere.
-
-    Parameters
-    ----------
-    context : ibpcl.methods.sequential.Context
-        Settings, and the state before the task: ``learner.context`` of a learner.
-    task : ibpcl.continual.task.Task
-        The next task.
-
-    Returns
-    -------
-    state : ibpcl.methods.sequential.State
-        State with the task added.
-    history : list of ibpcl.inference.loop.Record
-        One row per epoch.
-
-    Raises
-    ------
-    TypeError
-        If the task is of another kind than the model learns.
-    ValueError
-        If the task does not fit the network.
-    TrainingError
-        If the loss is not finite.
     """
     context = accept(context, task)
     settings = context.settings
@@ -892,85 +747,19 @@ class GaussianDecoder(PlainAutoencoder):
         return {}
 
 
+@documented_learner
 class ImageVCL(Saved, Generative):
     """Learner of generative models that applies Bayes' rule to the shared decoder layers.
 
     Nguyen et al. (2018), "Variational Continual Learning", Sec. 6.2.
 
-    Parameters
-    ----------
-    settings : ImageSettings, optional
-        Hyperparameters; all defaults if not given.
-    seed : int, default 0
-        Seed of all random numbers, in 0 .. 2**64 - 1.  Equal seeds, settings and tasks give equal
-        results.
-    backend_name : {"numba", "numpy"}, default "numba"
-        Library that runs the numerical kernels: compiled loops, or plain NumPy.  NumPy also
-        replaces Numba where Numba is not available.
-
     Attributes
     ----------
-    settings : ImageSettings
-        The hyperparameters.
-    seed : int
-        The seed.
-    backend : ibpcl.inference.backend.Backend
-        The numerical backend.
-    model : GaussianDecoder
-        Builds the network of a task and selects the parameters that tasks share.
     knowledge : ibpcl.methods.sequential.State
         Everything learned so far.  ``knowledge.memory`` is empty.
-    name : str
-        Name of the method, ``"vae_vcl"``.
-    learned : int
-        Number of tasks learned so far.
-    inputs : int or None
-        Number of pixels D; None before the first task.
-    context : ibpcl.methods.sequential.Context
-        Inputs of every step of the method, for the current state.
-
-    Raises
-    ------
-    ValueError
-        If ``backend_name`` is neither "numba" nor "numpy".
-
-    Examples
-    --------
-    >>> from ibpcl.continual.task import Task
-    >>> task = Task("bar", x_train=[[0, 1, 0, 1]] * 4, x_test=[[0, 1, 0, 1]], image_shape=(2, 2))
-    >>> learner = ImageVCL(ImageSettings(hidden=(8,), latent=2, epochs=1), backend_name="numpy")
-    >>> history = learner.learn(task, progress=False)
-    >>> learner.predict([[0.0, 1.0, 0.0, 1.0]], task_id=0).shape
-    (1, 4)
     """
 
     settings_type = ImageSettings
     model_type = GaussianDecoder
     context_type = Context
-
-    def learn(self, task, progress=None):
-        """Learn the next task of images.
-
-        Parameters
-        ----------
-        task : ibpcl.continual.task.Task
-            A task of images, without labels, as wide as the earlier ones.
-        progress : bool or ibpcl.inference.loop.Watch, optional
-            True shows progress bars, False hides them; by default they are shown on a terminal
-            only.  A Watch also receives every epoch.
-
-        Returns
-        -------
-        history : list of ibpcl.inference.loop.Record
-            One row per epoch, with the parts of the objective in nats for the whole task.
-
-        Raises
-        ------
-        TypeError
-            If ``task`` is not a Task of images.
-        ValueError
-            If its images have another number of pixels than those of earlier tasks.
-        TrainingError
-            If the loss is not finite.
-        """
-        return self.turn(learn_images, task, progress)
+    learn = learning(learn_images)
