@@ -189,6 +189,14 @@ def build(routine):
     if found.positions is not None:
         return _in_two_orders(routine, found)
     by_name = {leaf.name: leaf for leaf in routine.owners}
+    unknown = [name for name in found.paths if name not in by_name]
+    if unknown:
+        raise FormError(
+            f"{routine.title} stores gradients of plain numbers: {', '.join(unknown)}; "
+            "make them arrays, as in np.array(0.5)",
+            routine.usage,
+            in_gradient=True,
+        )
     matched = [(by_name[name], reading.at(returned, path)) for name, path in found.paths.items()]
     main = out[0] if isinstance(out, tuple) else out
     modes = meaning.modes_of(main, matched, routine.takes_cotangent, routine.is_loss)

@@ -640,3 +640,25 @@ class LossThatReturnsItsInput:
 def test_a_loss_that_returns_its_input_is_asked_for_what_it_differentiates():
     with pytest.raises(FormError, match="not the loss"):
         check(LossThatReturnsItsInput(), (X,))
+
+
+class Pendulum:
+    """A layer whose parameter is a plain number."""
+
+    def __init__(self, gravity):
+        self.gravity = gravity
+
+    def forward(self, length):
+        self.cache = length
+        return np.sqrt(length / self.gravity)
+
+    def backward(self, dout):
+        root = np.sqrt(self.cache / self.gravity)
+        self.dgravity = -np.sum(dout * root) / (2 * self.gravity)
+        return dout * root / (2 * self.cache)
+
+
+def test_a_parameter_that_is_a_plain_number_is_refused_in_words():
+    with pytest.raises(ValueError, match=r"plain numbers: gravity; make them arrays"):
+        check(Pendulum(9.8), (np.array([1.2, 0.7]),))
+    assert check(Pendulum(np.array(9.8)), (np.array([1.2, 0.7]),)).verdict == "ok"
