@@ -229,7 +229,7 @@ def test_the_paper_cites_what_its_bibliography_has_and_counts_what_the_package_h
     entries = re.findall(r"^@\w+\{(\w+),", bibliography, re.MULTILINE)
     assert sorted(entries) == sorted(set(re.findall(r"@(\w+)", text)))
     hours = [assignment.find(name).hours for name in assignment.names()]
-    numbers = {10: "ten", 19: "nineteen"}
+    numbers = {10: "ten", 20: "twenty"}
     assert f"{numbers[len(hours)]} assignments of about {sum(hours):g} hours" in text
     tutorials = list((ROOT / "tutorials").glob("[0-9]*.py"))
     assert f"{numbers[len(tutorials)]} tutorials" in text

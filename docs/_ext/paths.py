@@ -272,6 +272,15 @@ TUTORIALS = (
         4.5,
         5,
     ),
+    Tutorial(
+        "19_write_the_test",
+        False,
+        "tests of gradients, measured by the mistakes that they catch",
+        (),
+        ("ibpcl.audit", "ibpcl.codeview.planting"),
+        5.5,
+        5,
+    ),
 )
 
 # The primitives in the order in which the method uses them.

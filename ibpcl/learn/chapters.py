@@ -130,7 +130,7 @@ class Chapter:
             for task in tasks:
                 if self.file_of(task) != stem or task.function in stubs:
                     continue
-                given = self._exhibits(task, nodes)
+                given = self._exhibits(task, nodes) + self._given_of_a_test(task, nodes)
                 stubs[task.function] = head + given + blank(nodes[task.function], task)
                 head = ""
         return stubs
@@ -156,12 +156,19 @@ class Chapter:
         """Return the wrong gradient that a counterexample is about, with its forward."""
         if not task.exhibit:
             return ""
-        lines = self.assignment.source().splitlines()
-        texts = [
-            "\n".join(lines[nodes[name].lineno - 1 : nodes[name].end_lineno])
-            for name in (task.forward, task.exhibit)
-        ]
+        texts = [self._text_of(nodes[name]) for name in (task.forward, task.exhibit)]
         return "\n" + "\n\n\n".join(texts) + "\n\n\n"
+
+    def _given_of_a_test(self, task, nodes):
+        """Return the forward that a test is about, and the blank function with its points."""
+        if task.kind != "test":
+            return ""
+        points = blank(nodes[f"points_{task.forward}"], task)
+        return f"\n{self._text_of(nodes[task.forward])}\n\n\n{points}\n\n\n"
+
+    def _text_of(self, node):
+        lines = self.assignment.source().splitlines()
+        return "\n".join(lines[node.lineno - 1 : node.end_lineno])
 
 
 def _tolerance(rtol):

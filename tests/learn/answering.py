@@ -87,10 +87,16 @@ def wrong_answers():
             yield chapter, exercise, table.get(exercise, [])
 
 
+def functions_of(tasks):
+    """Return the functions that a student writes for some tasks."""
+    points = [f"points_{task.forward}" for task in tasks if task.kind == "test"]
+    return [*points, *(task.function for task in tasks)]
+
+
 def with_mistake(chapter, exercise, old, new):
     """Return the reference functions of an exercise with one piece of text replaced."""
     source = chapter.assignment.source()
-    functions = [task.function for task in chapter.exercises[exercise]]
+    functions = functions_of(chapter.exercises[exercise])
     head = "\n".join(dict.fromkeys(imports(source)))
     text = sliced(source, functions)
     assert text.count(old) == 1, (exercise, old, text.count(old), text)
@@ -107,6 +113,7 @@ def says_only_that_it_is_wrong(words):
     """Return whether the words about an answer without parts give no reason."""
     plain = (
         r"off by [-\d.e+]+|not a number.*|not finite|.*must return.*|. is not the answer|shape .*"
+        r"|it rejects \d+ of \d+ wrong gradients.*"
     )
     return re.fullmatch(plain, words) is not None
 

@@ -115,8 +115,8 @@ def solved(text):
     ]
 
 
-def test_there_are_nineteen_tutorials_and_each_is_run_by_its_own_tests():
-    assert [script.stem[:2] for script in SCRIPTS] == [f"{number:02}" for number in range(19)]
+def test_there_are_twenty_tutorials_and_each_is_run_by_its_own_tests():
+    assert [script.stem[:2] for script in SCRIPTS] == [f"{number:02}" for number in range(20)]
     for script in SCRIPTS:
         assert "    tutorial.check()\n" in Path(__file__).with_name(
             f"test_{script.name}"
