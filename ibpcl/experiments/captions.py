@@ -173,6 +173,11 @@ OF_TABLES = {
         BY_ROW,
         "Right of zero, earlier tasks help to recognize the classes of new ones.",
     ),
+    "probe-over-tasks": (
+        OVER_TASKS,
+        "The accuracy of a linear classifier on further tasks, minus that on the untrained "
+        "network. Above zero, the learned tasks help.",
+    ),
     "shared_mask": (BY_ROW, "One mask for all tasks, compared with one mask per task."),
     "curves": (
         OVER_TASKS,

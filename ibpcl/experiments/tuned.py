@@ -7,6 +7,7 @@ test compares them. The default settings of NPBCL come from a separate search, d
 # Experiments without a search of their own use the settings of a similar experiment.
 LIKE = {
     "fashion-resplit": "split-fashion-mnist",
+    "split-mnist-3": "split-mnist",
     "permuted-mnist": "split-mnist",
     "domain-mnist": "split-mnist",
     "domain-fashion-mnist": "split-fashion-mnist",

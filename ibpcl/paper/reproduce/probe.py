@@ -6,6 +6,8 @@ proposes the measure "after each subsequent tasks": a second target learns the f
 in separate runs, and meets the same further tasks.
 """
 
+import numpy as np
+
 from ibpcl.experiments.benchmarks import BENCHMARKS
 from ibpcl.experiments.findings import Summary
 from ibpcl.experiments.tables import PERCENT, POINTS, Entry, Table
@@ -79,19 +81,24 @@ def linear_probe(results):
 def probe_over_tasks(results):
     """Compare the linear classifier after each number of learned tasks."""
     tables = []
-    for label in dict.fromkeys(b.label for b in results.benchmarks):
-        stages = sorted(
-            (results.first(b).cell.config.tasks, b) for b in results.benchmarks if b.label == label
-        )
+    labels = list(dict.fromkeys(b.label for b in results.benchmarks))
+    axes = pictures.panels(len(labels))
+    for ax, label in zip(axes, labels, strict=True):
+        stages = {
+            results.first(b).cell.config.tasks: b for b in results.benchmarks if b.label == label
+        }
         for examples in EXAMPLES:
             entries = [
                 Entry(row, f"{tasks} learned", values, POINTS)
-                for tasks, b in stages
-                for row, values in _transfers(results, b, examples).items()
+                for tasks in sorted(stages)
+                for row, values in _transfers(results, stages[tasks], examples).items()
             ]
             tables.append(
                 Table(f"{label}: transfer to further tasks, {examples} images", tuple(entries))
             )
+            if examples == EXAMPLES[0]:
+                _draw(entries, sorted(stages), ax, label)
+    pictures.one_legend(axes)
     return Summary(
         tuple(tables),
         (
@@ -100,7 +107,18 @@ def probe_over_tasks(results):
             "tasks are the same in all columns: two pairs of classes, or three permutations. Same "
             "masks: the untrained network has the masks of the learned one.",
         ),
+        {"probe-over-tasks": axes},
     )
+
+
+def _draw(entries, stages, ax, title):
+    """Draw a line per row over the numbers of learned tasks; a table so far may lack values."""
+    seeds = max(len(entry.values) for entry in entries)
+    lines = {entry.row: np.full((seeds, len(stages)), np.nan) for entry in entries}
+    for entry in entries:
+        column = [f"{tasks} learned" for tasks in stages].index(entry.column)
+        lines[entry.row][: len(entry.values), column] = entry.values
+    pictures.bands(lines, ax, stages, "tasks learned", "transfer (points)", title, percent=False)
 
 
 def _transfers(results, benchmark, examples):
