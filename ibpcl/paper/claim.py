@@ -78,10 +78,10 @@ TERMS = {
     "scenarios": Terms(
         "unequal", f"{_DEFAULTS.words}; exact regression has no epochs and was not searched"
     ),
-    "linear-probe": Terms(
+    "probe-over-tasks": Terms(
         "unequal",
-        f"{_DEFAULTS.words}. Ours has the union of its masks, and the untrained network it is "
-        "compared with has all weights",
+        f"{_DEFAULTS.words}. The rows of ours with the same masks are on equal terms: the "
+        "untrained network has the masks of the learned one",
     ),
     "shared-mask": _BESIDE,
     "without-task-names": _DEFAULTS,
