@@ -16,6 +16,7 @@ from ibpcl.cli.run import AS_PRINTED
 from ibpcl.experiments import tables
 from ibpcl.methods.npbcl_settings import IMAGE_PRESETS, PRESETS, ImageSettings, Settings
 from ibpcl.paper import numbers as paper_numbers
+from ibpcl.paper.claim import TERMS
 
 DOCS = Path(__file__).parents[1] / "docs"
 SPEC = importlib.util.spec_from_file_location("records", DOCS / "_ext" / "records.py")
@@ -584,3 +585,60 @@ def test_every_line_of_a_record_names_its_seed_and_its_program():
             for line in csv.DictReader(file):
                 assert line["commit"] and line["processor"] and line["versions"], (path.name, line)
                 assert line["seed"] or line["column"].endswith("paper"), (path.name, line)
+
+
+BOLD = re.compile(r"(?:- )?\*\*(.+?)\*\*", re.DOTALL)
+# Words by which a section says on which terms methods were compared.
+OF_TERMS = re.compile(r"untuned|equal terms|not equal|unequal|trials|set by hand|manual search")
+
+
+def bold_findings(text):
+    """Return each finding with numbers: its bold words, its paragraph, and its section."""
+    found = []
+    for section in re.split(r"^#+ .*$", text, flags=re.MULTILINE):
+        for paragraph in re.split(r"\n\s*\n|\n(?=- )", section):
+            match = BOLD.match(paragraph.strip())
+            if match and re.search(r"<!-- value: ", paragraph):
+                found.append((match[1], paragraph, section))
+    return found
+
+
+def lacking(text):
+    """Return what the bold findings of a page lack: a record, its link, seeds, or terms."""
+    problems = []
+    for finding, paragraph, section in bold_findings(text):
+        linked = text + "".join(
+            (DOCS / name).read_text(encoding="utf-8")
+            for name in re.findall(r"\((?:docs/)?([\w-]+\.md)[#)]", paragraph)
+        )
+        for name in dict.fromkeys(re.findall(r"<!-- value: ([\w-]+) ", paragraph)):
+            # the records of the searches lie beside the pages
+            if f"{name}.csv)" not in linked:
+                problems.append((finding, name, "link"))
+            if name not in TERMS:
+                problems.append((finding, name, "record"))
+            elif TERMS[name].kind == "unequal" and not OF_TERMS.search(section):
+                problems.append((finding, name, "terms"))
+        if "seed" not in section:
+            problems.append((finding, "seeds"))
+    return problems
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda path: path.name)
+def test_bold_findings_of_a_page_name_their_record_their_seeds_and_their_terms(page):
+    assert lacking(page.read_text(encoding="utf-8")) == []
+
+
+def test_a_bold_finding_that_names_nothing_is_noticed():
+    mark = "<!-- value: {} | t | r | c -->1.0<!-- end -->"
+    bare = f"# A\n\n- **Ours is best**: {mark.format('accuracy-tuned')}.\n"
+    assert {problem[-1] for problem in lacking(bare)} == {"link", "terms", "seeds"}
+    assert [problem[-1] for problem in lacking(bare.replace("accuracy-tuned", "made-up"))] == [
+        "link",
+        "record",
+        "seeds",
+    ]
+    whole = f"{bare}\n[values](results/accuracy-tuned.csv), three seeds, twelve trials each.\n"
+    assert lacking(whole) == []
+    number = sum(len(bold_findings(page.read_text(encoding="utf-8"))) for page in PAGES)
+    assert number > 40
