@@ -236,6 +236,22 @@ def final_accuracy(m):
     return 100 * metrics.average_accuracy(matrix(m))
 
 
+def accuracy_as_learned(m):
+    """Return the mean over tasks of the accuracy on a task when it has just been learned.
+
+    Parameters
+    ----------
+    m : Measured
+        A finished cell.
+
+    Returns
+    -------
+    accuracy : float
+        In percent.
+    """
+    return 100 * float(matrix(m).diagonal().mean())
+
+
 def backward_transfer(m):
     """Return the backward transfer.
 

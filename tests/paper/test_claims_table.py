@@ -36,6 +36,7 @@ from ibpcl.paper.claim import (
     SHARING,
     TERMS,
     THREE,
+    TWO,
     VERDICTS,
 )
 from ibpcl.paper.claims_table import CLAIMS
@@ -474,6 +475,42 @@ def test_ablations_say_what_the_rows_on_secs_3_and_4_say(lines):
         place = f"{data}: what is changed"
         for row in ("nothing", "random coreset", "last posterior as prior"):
             assert abs(values(lines, "claims", place, row, "transfer").mean()) < 0.1
+
+
+def test_at_the_printed_settings_the_masked_prior_and_coresets_do_what_the_rows_say(lines):
+    def change(row, data, column):
+        place = f"{data}: what is changed"
+        found = values(lines, "claims-printed", place, row, column)
+        return found - values(lines, "claims-printed", place, "nothing", column)
+
+    last = "last posterior as prior"
+    both = TWO.split("; ")
+    for data in both:
+        assert interval(change(last, data, "transfer"))[1] < 0
+        assert interval(change(last, data, "as learned"))[0] > 0
+        assert contains_zero(change(last, data, "accuracy"))
+        for row in ("nothing", "random coreset", "k-center coreset"):
+            place = f"{data}: what is changed"
+            assert values(lines, "claims-printed", place, row, "transfer").mean() < 0
+    coresets = ("random coreset", "k-center coreset")
+    for column, settled in (
+        ("transfer", ("k-center coreset", "Split MNIST")),
+        ("accuracy", ("k-center coreset", "notMNIST")),
+    ):
+        found = [
+            (row, data)
+            for row in coresets
+            for data in both
+            if interval(change(row, data, column))[0] > 0
+        ]
+        assert found == [settled]
+
+
+def test_every_row_with_nothing_to_reduce_has_one_below_where_there_is_something():
+    for above, below in pairwise(CLAIMS):
+        if above.verdict == "nothing to reduce":
+            assert (above.place, above.printed) == (below.place, below.printed)
+            assert below.settings == PRINTED and below.verdict != "nothing to reduce"
 
 
 def test_growing_methods_take_longer_than_ours_but_for_den_on_letters(lines):

@@ -115,6 +115,7 @@ def claims(results):
         whole = results.entry(UNCHANGED, b, findings.final_accuracy, b.label)
         columns = (
             ("accuracy", findings.final_accuracy, PERCENT),
+            ("as learned", findings.accuracy_as_learned, PERCENT),
             ("transfer", findings.backward_transfer, POINTS),
             ("density", lambda m: measures.used_by_task(m).mean(), SHARE),
             ("sharing", measures.pairwise_sharing, SHARE),
@@ -138,9 +139,10 @@ def claims(results):
     return Summary(
         (change, *tables),
         (
-            "Accuracy, density and sharing in percent, backward transfer in points. Density is "
-            "the mean over tasks, sharing is with one earlier task. Epochs are those of both "
-            "phases, per task, as trained: the setting max_steps limits them on large tasks.",
+            "Accuracy, density and sharing in percent, backward transfer in points. As learned is "
+            "the mean accuracy on a task when it has just been learned. Density is the mean over "
+            "tasks, sharing is with one earlier task. Epochs are those of both phases, per task, "
+            "as trained: the setting max_steps limits them on large tasks.",
             "The row without fine-tuning has fewer epochs in all. Where max_steps limits both "
             "phases, it has more masked epochs than the first row. The row with equal epochs has "
             f"{DEFAULT.epochs + DEFAULT.finetune_epochs} masked epochs instead of "

@@ -185,7 +185,7 @@ def over_training(results):
     }
     tables = _final_and_backward(results, "more epochs a task", shortest)
     as_learned = [
-        results.entry(row, b, _learned, b.label)
+        results.entry(row, b, findings.accuracy_as_learned, b.label)
         for row in results.rows
         for b in results.benchmarks
         if results.of(row, b) and row.key != REFERENCE.key
@@ -196,7 +196,10 @@ def over_training(results):
         lines = {
             f"{label}, {when}": line
             for name, label in (("npbcl", "ours"), ("vcl", "VCL"))
-            for number, when in ((findings.final_accuracy, "at the end"), (_learned, "as learned"))
+            for number, when in (
+                (findings.final_accuracy, "at the end"),
+                (findings.accuracy_as_learned, "as learned"),
+            )
             if (line := _over_epochs(results, b, name, numbers, number)) is not None
         }
         if lines:
@@ -232,10 +235,6 @@ def _over_epochs(results, benchmark, name, numbers, number):
     return None if np.isnan(values).all() else values
 
 
-def _learned(m):
-    return 100 * float(findings.matrix(m).diagonal().mean())
-
-
 OWN = Row("npbcl", "own mask", "npbcl", {"shared_mask": False})
 # One mask for all tasks.
 SHARED = (
@@ -252,7 +251,10 @@ def shared_mask(results):
     costs = []
     for b in results.benchmarks:
         for row in SHARED:
-            for name, number in (("at the end", findings.final_accuracy), ("as learned", _learned)):
+            for name, number in (
+                ("at the end", findings.final_accuracy),
+                ("as learned", findings.accuracy_as_learned),
+            ):
                 label = f"{row.label}, {name}"
                 one, own = (
                     results.entry(each, b, number, b.label, label=label) for each in (row, OWN)
