@@ -32,6 +32,7 @@ FLOORS = (
         "blas_threads",
         "console",
         "options",
+        "palette",
         "places",
         "plotting",
         "processors",
@@ -73,7 +74,10 @@ def test_doctests(module):
     [
         ("codeview", ("ibpcl.errors", "ibpcl.codeview")),
         ("sandbox", ("ibpcl.errors", "ibpcl.sandbox")),
-        ("verify", ("ibpcl.errors", "ibpcl.codeview", "ibpcl.sandbox", "ibpcl.verify")),
+        (
+            "verify",
+            ("ibpcl.errors", "ibpcl.palette", "ibpcl.codeview", "ibpcl.sandbox", "ibpcl.verify"),
+        ),
     ],
 )
 def test_the_verifier_knows_nothing_of_the_rest(room, allowed):

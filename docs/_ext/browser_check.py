@@ -30,6 +30,7 @@ HERE = Path(ibpcl.__file__).parent
 PARTS = (
     "__init__.py",
     "errors.py",
+    "palette.py",
     "codeview/*.py",
     "sandbox/*.py",
     "verify/**/*.py",

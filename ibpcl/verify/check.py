@@ -306,7 +306,9 @@ def _steps(prepared):
     curves = _curves(problem, known.verdicts, prepared.terms.w[0], prepared.terms.rng)
     verdicts = dict(known.verdicts)
     for j, curve in curves.items():
-        if not verdicts[j].ok:  # evidence that a report shows beside a wrong gradient
+        if (
+            curve.comparable and not verdicts[j].ok
+        ):  # evidence that a report shows beside a wrong gradient
             numbers = {**verdicts[j].numbers, "taylor_slope": curve.taylor().slope}
             verdicts[j] = replace(verdicts[j], numbers=numbers)
     yield known._replace(verdicts=verdicts, curves=curves)
@@ -375,15 +377,18 @@ def _of_raising(prepared):
 
 
 def _curves(problem, verdicts, w, rng):
-    """Return the curves of the gradients that are finite arrays in the shape of their inputs."""
-    return {
-        j: Curves(problem, j, w, rng)
-        for j, gradient in zip(problem.wrt, problem.gradients(w), strict=True)
-        if problem.size(j)
-        and verdicts[j].kind != "non_finite"
-        and gradient is not None
-        and np.shape(gradient) == problem.shape(j)
-    }
+    """Return the curves of all inputs that have entries."""
+    curves = {}
+    for j, gradient in zip(problem.wrt, problem.gradients(w), strict=True):
+        if not problem.size(j):
+            continue
+        comparable = (
+            verdicts[j].kind != "non_finite"
+            and gradient is not None
+            and np.shape(gradient) == problem.shape(j)
+        )
+        curves[j] = Curves(problem, j, w, rng, comparable)
+    return curves
 
 
 @contextlib.contextmanager

@@ -101,16 +101,52 @@ def test_an_unknown_input_is_named():
         check(forward, right, POINT)["y"]
 
 
+def parsed(html):
+    """Return a page as an XML tree."""
+    body = re.sub(r"<!DOCTYPE html>|<meta [^>]+>", "", html)
+    return ElementTree.fromstring(body)
+
+
 @pytest.mark.parametrize("vjp", [right, wrong])
 def test_html_is_well_formed_and_shows_both_curves(vjp):
-    html = check(forward, vjp, POINT).html()
-    body = html.removeprefix("<!DOCTYPE html>").replace('<meta charset="utf-8">', "")
-    tree = ElementTree.fromstring(body)
-    # V-curve and Taylor plot of two inputs
-    assert len(tree.findall(".//svg")) == 4
-    assert "V-curve" in html
+    report = check(forward, vjp, POINT)
+    html = report.html()
+    shown = [heading.text for heading in parsed(html).findall(".//h3")]
+    wrong_ones = [item.name for item in report.inputs if not item.ok]
+    assert shown == (wrong_ones or ["x", "b"])
+    # V-curve and Taylor plot of each input
+    assert len(parsed(html).findall(".//svg")) == 2 * len(shown)
+    assert "Error of central differences" in html
     assert "Taylor remainder" in html
     assert "http" not in html
+
+
+def test_curves_of_a_figure_differ_without_their_colours():
+    html = check(forward, right, POINT).html()
+    for svg in parsed(html).findall(".//svg"):
+        looks = [
+            (line.get("stroke-dasharray"), line.get("stroke-width"))
+            for line in svg.findall("polyline")
+        ]
+        assert len(set(looks)) == 2
+
+
+@pytest.mark.parametrize(
+    ("vjp", "charts"),
+    [
+        (lambda dout, cache: (right(dout, cache)[0], 5 * right(dout, cache)[1]), 2),
+        (lambda dout, cache: (right(dout, cache)[0], np.ones((7, 7))), 1),
+        (lambda dout, cache: (right(dout, cache)[0], np.nan * right(dout, cache)[1]), 1),
+    ],
+    ids=["factor", "shape", "nan"],
+)
+def test_the_wrong_input_is_the_one_that_is_drawn(vjp, charts):
+    html = check(forward, vjp, POINT).html()
+    tree = parsed(html)
+    assert [heading.text for heading in tree.findall(".//h3")] == ["b"]
+    assert len(tree.findall(".//svg")) == charts
+    # A gradient without a curve is named in words.
+    assert len(tree.findall(".//p[@class='no-curve']")) == 2 - charts
 
 
 def test_html_escapes_what_the_user_wrote():

@@ -3,13 +3,13 @@
 import numpy as np
 
 from ibpcl.evaluation.calibration import binomial_band
+from ibpcl.palette import BLUE, VERMILION
 from ibpcl.plotting import styled
 
 from . import canvas
 
-# blue and vermilion of the palette
-NOISE = "#0072B2"
-MODEL = "#D55E00"
+NOISE = BLUE
+MODEL = VERMILION
 # opacity of the widest band, and the increase for each narrower one
 PALEST = 0.16
 STEP = 0.3

@@ -6,13 +6,10 @@ from pathlib import Path
 import numpy as np
 
 from ibpcl import plotting
+from ibpcl.palette import PALETTE
 from ibpcl.plotting import styled
 from ibpcl.storage import write_bytes
 
-# Okabe and Ito (2008), "Color universal design": distinguishable with any kind of colour blindness.
-# Their yellow is left out, because it is hardly visible on white.  Markers and dashes distinguish
-# lines in grey print, and where colours repeat.
-PALETTE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
 MARKERS = ("o", "s", "^", "D", "v", "P", "X")
 DASHES = ("-", "--", ":")
 # More colours, for figures with more lines: Tol (2021), "muted", with greys and browns.

@@ -5,6 +5,7 @@ import math
 import numpy as np
 
 from ibpcl.evaluation import structure
+from ibpcl.palette import BLUE, ORANGE
 from ibpcl.plotting import styled
 
 from . import canvas
@@ -13,9 +14,8 @@ from .accuracy import draw_map
 # smallest correlation of neighbouring pixels, and smallest share in use, of a structured unit
 COHERENT = 0.1
 USED = 0.01
-# blue and orange of the palette
-NEW = "#0072B2"
-SHARED = "#E69F00"
+NEW = BLUE
+SHARED = ORANGE
 OFF = "#FFFFFF"
 
 

@@ -171,6 +171,9 @@ class Curves:
         Cotangent of all outputs.
     rng : numpy.random.Generator
         Draws the direction.
+    comparable : bool
+        Whether the gradient is a finite array in the shape of the input.  Otherwise only
+        :meth:`v_curve_of_truth` has a value.
 
     Attributes
     ----------
@@ -182,7 +185,8 @@ class Curves:
         The function :math:`\varphi`.
     """
 
-    def __init__(self, problem, j, w, rng):
+    def __init__(self, problem, j, w, rng, comparable=True):
+        self.comparable = comparable
         self.problem = problem
         self.j = j
         self.w = w

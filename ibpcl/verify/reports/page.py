@@ -11,14 +11,42 @@ from typing import NamedTuple
 
 import numpy as np
 
-# Size of a chart in pixels, and the width of its left and lower margins.
-WIDE = 320
-HIGH = 220
-EDGE = 44
-RED = "#a61b1b"
-GREEN = "#19703a"
-BLUE = "#1f4e9c"
-BROWN = "#8a5a00"
+from ibpcl.palette import BLUE, VERMILION
+
+# Size of a chart in pixels, without its legend, and the widths of its margins.
+WIDE = 380
+HIGH = 250
+LEFT = 58
+RIGHT = 20
+TOP = 26
+BOTTOM = 44
+
+
+class Look(NamedTuple):
+    """Look of a curve. Curves differ in colour, dashes and markers.
+
+    Attributes
+    ----------
+    colour : str
+        Colour as in CSS.
+    dashes : str
+        Lengths of dashes and gaps as in SVG; "none" for a solid line.
+    marker : {"circle", "square", "none"}
+        Shape at each point.
+    width : float
+        Width of the line in pixels. A wide line is seen below a narrow one.
+    """
+
+    colour: str
+    dashes: str
+    marker: str
+    width: float
+
+
+GIVEN = Look(VERMILION, "6 3", "square", 1.6)
+TRUTH = Look(BLUE, "none", "none", 3.5)
+FIRST = Look(BLUE, "none", "circle", 1.6)
+SECOND = Look(VERMILION, "6 3", "square", 1.6)
 
 
 class Tick(NamedTuple):
@@ -43,14 +71,14 @@ class Line(NamedTuple):
     ----------
     label : str
         Entry in the legend.
-    colour : str
-        Colour as in CSS.
+    look : Look
+        Colour, dashes and marker.
     points : list of (float, float)
         Corners of the curve, in pixels.
     """
 
     label: str
-    colour: str
+    look: Look
     points: list
 
 
@@ -97,6 +125,9 @@ def page(reports, title="Gradient check"):
 def drawn(name, curves):
     """Return the V-curve and the Taylor remainders of one input as HTML.
 
+    A gradient that is missing, not finite or of another shape than its input has no curve of its
+    own: a sentence says so, and the curve against the true derivative stays.
+
     Parameters
     ----------
     name : str
@@ -107,27 +138,32 @@ def drawn(name, curves):
     Returns
     -------
     html : str
-        A heading and two SVG drawings.
+        A heading and one or two SVG drawings.
     """
-    given = curves.v_curve()
     truth = curves.v_curve_of_truth()
-    v_curve = chart(
-        [
-            ("against the gradient given", RED, given.steps, given.values),
-            ("against the true derivative", GREEN, truth.steps, truth.values),
-        ],
-        "V-curve: error of central differences",
-        "step h",
-        "relative error",
-    )
-    lines = []
-    for order, colour in ((1, BLUE), (2, BROWN)):
-        curve = curves.taylor(order)
-        label = f"order {order}: {_slope(curve.slope)} (right: {order + 1})"
-        lines.append((label, colour, curve.steps, curve.values))
-    taylor = chart(lines, "Taylor remainder", "step h", "remainder")
+    errors = [("against the true derivative", TRUTH, truth.steps, truth.values)]
+    remainders = []
+    if curves.comparable:
+        given = curves.v_curve()
+        errors.append(("against the gradient given", GIVEN, given.steps, given.values))
+        for order, look in ((1, FIRST), (2, SECOND)):
+            curve = curves.taylor(order)
+            label = f"order {order}: {_slope(curve.slope)} (right: {order + 1})"
+            remainders.append((label, look, curve.steps, curve.values))
+    charts = [chart(errors, "Error of central differences", "step h", "relative error")]
+    if remainders:
+        charts.append(chart(remainders, "Taylor remainder", "step h", "remainder"))
     return _rendered(
-        "curves.html", name=name, charts=[v_curve, taylor], wide=WIDE, high=HIGH, edge=EDGE
+        "curves.html",
+        name=name,
+        comparable=curves.comparable,
+        charts=charts,
+        wide=WIDE,
+        high=HIGH,
+        left=LEFT,
+        right=RIGHT,
+        bottom=BOTTOM,
+        top=TOP,
     )
 
 
@@ -142,8 +178,8 @@ def chart(lines, title, x_label, y_label):
 
     Parameters
     ----------
-    lines : list of (str, str, ndarray, ndarray)
-        Label, colour, x and y of each curve; x is positive. Points whose y is not positive and
+    lines : list of (str, Look, ndarray, ndarray)
+        Label, look, x and y of each curve; x is positive. Points whose y is not positive and
         finite are left out.
     title, x_label, y_label : str
         Heading, and labels of the axes.
@@ -154,9 +190,9 @@ def chart(lines, title, x_label, y_label):
         Without ticks and lines if no point is left.
     """
     logarithms = []
-    for label, colour, x, y in lines:
+    for label, look, x, y in lines:
         good = np.isfinite(y) & (y > 0)
-        logarithms.append((label, colour, np.log10(x[good]), np.log10(y[good])))
+        logarithms.append((label, look, np.log10(x[good]), np.log10(y[good])))
     xs = np.concatenate([line[2] for line in logarithms])
     ys = np.concatenate([line[3] for line in logarithms])
     if xs.size == 0:
@@ -165,10 +201,10 @@ def chart(lines, title, x_label, y_label):
     low, high = _ends(ys)
 
     def across(value):
-        return EDGE + (value - left) / (right - left) * (WIDE - EDGE - 10)
+        return LEFT + (value - left) / (right - left) * (WIDE - LEFT - RIGHT)
 
     def up(value):
-        return HIGH - EDGE + 10 - (value - low) / (high - low) * (HIGH - EDGE - 16)
+        return HIGH - BOTTOM - (value - low) / (high - low) * (HIGH - TOP - BOTTOM)
 
     return Chart(
         title,
@@ -177,8 +213,8 @@ def chart(lines, title, x_label, y_label):
         [Tick(power, across(power)) for power in _powers(left, right)],
         [Tick(power, up(power)) for power in _powers(low, high)],
         [
-            Line(label, colour, list(zip(across(x), up(y), strict=True)))
-            for label, colour, x, y in logarithms
+            Line(label, look, list(zip(across(x), up(y), strict=True)))
+            for label, look, x, y in logarithms
         ],
     )
 

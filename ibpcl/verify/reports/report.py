@@ -247,11 +247,16 @@ class Report(Judged):
 
     @property
     def figures(self):
-        """The V-curve and the Taylor plot of every input, as HTML."""
-        return "".join(drawn(name, curves) for name, curves in self.curves.items())
+        """The V-curve and the Taylor plot of the inputs that are not ok, or of all if all are."""
+        doubtful = {item.name for item in self.inputs if not item.ok}
+        return "".join(
+            drawn(name, curves)
+            for name, curves in self.curves.items()
+            if name in doubtful or not doubtful
+        )
 
     def html(self):
-        """Return the report as an HTML page, with the charts of every input."""
+        """Return the report as an HTML page, with the charts of :attr:`figures`."""
         return page([self])
 
 
