@@ -22,10 +22,11 @@
 # - explain why that gradient is unbiased, and why the score function estimator has a
 #   much higher variance;
 # - derive the KL divergence of two Gaussians with its four gradients;
-# - show that Bayes' rule may be applied task by task, and do it by gradient ascent. The
-#   names are those of the package: `mu`, `log_sigma`, `eps`. There are `S` samples of
-#   `K` weights. `dx` is always the gradient of one scalar objective with respect to
-#   `x`, in the shape of `x`.
+# - show that Bayes' rule may be applied task by task, and do it by gradient ascent.
+#
+# The names are those of the package: `mu`, `log_sigma`, `eps`. There are `S` samples of
+# `K` weights. `dx` is always the gradient of one scalar objective with respect to `x`,
+# in the shape of `x`.
 
 # %%
 import matplotlib.pyplot as plt
@@ -52,8 +53,8 @@ rng = np.random.default_rng(1)
 #
 # We could ask a random generator for a draw from $\mathcal N(\mu, \sigma^2)$. But then
 # $\mu$ and $\sigma$ disappear inside the generator and there is nothing to
-# differentiate. Instead we draw noise that knows of no parameter, and move and scale it
-# ourselves:
+# differentiate. Instead we draw noise that does not depend on any parameter, and move
+# and scale it ourselves:
 #
 # $$ v = \mu + \sigma\,\varepsilon, \qquad \varepsilon \sim \mathcal N(0, 1). $$
 #
@@ -63,8 +64,8 @@ rng = np.random.default_rng(1)
 # \sigma)$; differentiating with respect to $t$ gives
 # $\frac1\sigma \mathcal N(\frac{t - \mu}{\sigma}; 0, 1)$, and that is $q(t)$.
 #
-# The width must stay positive. Rather than guard it, we carry its logarithm,
-# $\log\sigma$, which may be any number.
+# The width must stay positive. To guarantee this, we store its logarithm, $\log\sigma$,
+# which may be any number.
 #
 # First the plain loop. One row of `eps` is one sample of all the weights.
 

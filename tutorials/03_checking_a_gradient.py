@@ -231,9 +231,9 @@ right.legend(fontsize=8, loc="center right")
 plt.show()
 
 # %% [markdown]
-# The left-hand picture says why one step size is not enough. The best forward
-# difference keeps half of the digits, the best central one two thirds, and where the
-# best step lies depends on the function. Richardson starts with a large step, where the
+# The left-hand plot shows why no single step size works. The best forward difference
+# keeps half of the digits, the best central one two thirds, and where the best step
+# lies depends on the function. Richardson starts with a large step, where the
 # rounding error is negligible, and removes the truncation error by algebra. The complex
 # step has no V at all.
 #

@@ -4,9 +4,9 @@
 # A network that has to learn many tasks should not spend all its capacity on the first
 # one. How much each task needs is not known beforehand. So we want a probability
 # distribution over binary matrices, with rows for inputs and columns for units, that
-# has *no fixed number of columns*. It should use a few columns readily, others rarely,
-# and always have one more. Such a distribution is the *Indian buffet process* (IBP;
-# Griffiths and Ghahramani, 2006). There are two ways to construct it: a story about
+# has *no fixed number of columns*. It should use a few columns often and others rarely,
+# and there should always be room for another. Such a distribution is the *Indian buffet
+# process* (IBP; Griffiths and Ghahramani, 2006). There are two ways to construct it: a story about
 # customers and dishes, and a stick that is broken again and again. This tutorial
 # explains both and shows that they are equivalent.
 #
@@ -97,7 +97,7 @@ plt.show()
 # $\mathrm{Poisson}(\alpha)$ distribution, because thinning and adding Poisson variables
 # gives Poisson variables.
 #
-# **All together take $\alpha H_D$.** The numbers of new dishes are independent Poisson
+# **Together they take $\alpha H_D$ different dishes on average.** The numbers of new dishes are independent Poisson
 # variables with means $\alpha, \frac\alpha2, \frac\alpha3, \dots$, so their sum is
 # Poisson with mean
 #
@@ -237,12 +237,12 @@ for size in (10, 2000):
 # %% [markdown]
 # A very small p-value is evidence *against* equality: with ten dishes the limit is
 # clearly wrong. A large p-value is *not* evidence of equality. In the last comparison
-# the two distributions differ, and the p-value is large all the same. It only says that
+# the two distributions differ, and yet the p-value is large. It only says that
 # a thousand draws cannot tell them apart. So the derivation shows that the
 # constructions are equivalent, and the test would have revealed a gross mistake in it.
 #
-# For a network, sticks are the better construction. They give the units an order, and a
-# stick is a number that one can differentiate with respect to (tutorial 6).
+# For a network, sticks are the better construction. They give the units an order, and we
+# can differentiate with respect to a stick (tutorial 6).
 
 # %% tags=["hide-input"] mystnb={"image": {"alt": "Left: 25 draws of the probabilities of the dishes fall towards zero around their mean. Right: histogram of a row's number of dishes under the points of a Poisson distribution with mean five."}}
 figure, (left, right) = plt.subplots(1, 2, figsize=(8.4, 3.4), layout="constrained")
@@ -280,7 +280,7 @@ plt.show()
 # $$ \sum_{k=1}^{K} r^k = r\, \frac{1 - r^K}{1 - r} = \alpha\, \bigl(1 - r^K\bigr) $$
 #
 # weights on (since $1 - r = \frac{1}{\alpha + 1}$, the factor $\frac{r}{1 - r}$ is just
-# $\alpha$). The difference to $\alpha$ is the cost of truncation. The paper calls $K$
+# $\alpha$). The difference from $\alpha$ is the cost of truncation. The paper calls $K$
 # the *truncation level*. Note that it truncates the limit: its sticks are
 # $\mathrm{Beta}(\alpha, 1)$, not the sticks of the finite model.
 #

@@ -95,7 +95,7 @@ print(
 #
 # $$ z = \sigma(Y), \qquad Y = \frac{\operatorname{logit}\theta + \ell}{\tau}. $$
 #
-# $z$ is called a *binary concrete* variable (concrete: a continuous discrete variable).
+# $z$ is called a *binary concrete* variable (the name joins *continuous* and *discrete*).
 # First the loop, then the vectorized form, then the package's function.
 
 # %%

@@ -6,9 +6,10 @@
 # each of them forgets or remembers. The method of Kumar, Chatterjee and Rai, "Bayesian
 # Structure Adaptation for Continual Learning", is NPBCL.
 #
-# **When to read it.** Right after tutorial 1, if you want to see how the methods behave
-# before you learn how they work: treat VCL and NPBCL as black boxes then, and skip the
-# section "Which weights moved?". Or after tutorial 9, when you know all their parts.
+# **When to read it.** Read it right after tutorial 1 if you want to see how the methods
+# behave before you learn how they work. Treat VCL and NPBCL as black boxes then, and
+# skip the section "Which weights moved?". Or read it after tutorial 9, when you know all
+# their parts.
 #
 # **Prerequisites:** tutorial 1; for the formulas also tutorials 2 and 7. **Time:**
 # about 50 minutes.
@@ -143,7 +144,7 @@ for name in SETTINGS:
 # With one head, naive training, EWC and VCL fall to little more than chance on A/B
 # after the second task. NPBCL does not. With one head per task no method forgets much.
 #
-# A/B *recovers* with the third task where there is one head. Nothing remembered it.
+# With one head, A/B *recovers* after the third task, although no method preserved it.
 # Telling G from H seems to need strokes that also tell A from B, with the same labels,
 # so the network relearns some of A/B by accident.
 #

@@ -110,12 +110,12 @@ class Contents(NamedTuple):
 
     @property
     def state(self):
-        """The state of the run in words: finished, at work, stopped, or damaged."""
+        """The state of the run in words: finished, running, stopped, or damaged."""
         if self.finished:
             return self.place
         if self.problems:
             return f"damaged: {self.problems[0]}"
-        return f"{'at work' if at_work(self.folder) else 'stopped'} {self.place}"
+        return f"{'running' if at_work(self.folder) else 'stopped'} {self.place}"
 
 
 def read(folder):

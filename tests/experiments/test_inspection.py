@@ -93,8 +93,8 @@ def test_a_run_that_is_at_work_or_damaged_says_so(capsys, interrupted):
     with interrupted(3):
         typed(capsys, "run", "--method", "naive", "--out", "runs/other", *SET)
     with storage.locked(Path("runs/other", LOCK)):
-        assert "at work in task 2 of 3 (naive, epoch 1)" in typed(capsys, "runs")[1]
-    assert "at work" not in typed(capsys, "runs")[1]
+        assert "running in task 2 of 3 (naive, epoch 1)" in typed(capsys, "runs")[1]
+    assert "running" not in typed(capsys, "runs")[1]
 
 
 def test_no_runs_and_no_folder(capsys, workplace):
