@@ -239,7 +239,7 @@ def test_a_table_beside_the_paper_has_its_columns_and_its_numbers():
     assert records.markdown(lines, "A", "beside the paper").splitlines() == [
         "| 1 seed | Split MNIST | paper | notMNIST | paper |",
         "| :-- | --: | --: | --: | --: |",
-        "| ours | 99.90 | 99.82 ± 0.1 | 97.00 | 97.15 ± 0.2 |",
+        "| NPBCL | 99.90 | 99.82 ± 0.1 | 97.00 | 97.15 ± 0.2 |",
         "| HAT |  |  | 96.00 |  |",
     ]
     with pytest.raises(ValueError, match="unknown form"):
@@ -277,13 +277,13 @@ def test_differences_of_a_record_are_paired_by_seed():
     ]
     # -1 and -2: the mean of two is -1.5, and the half length 12.7062 times 0.5
     assert records.differences(lines, "A:", "ours").splitlines() == [
-        "| difference from ours: 95 % interval, 1 to 2 seeds | c |",
+        "| difference from NPBCL: 95 % interval, 1 to 2 seeds | c |",
         "| :-- | --: |",
         "| VCL | -1.50 [-7.85, +4.85] |",
         "| EWC | -0.50 (1 seed) |",
     ]
     assert records.differences(lines[:4], "A:", "ours").splitlines() == [
-        "| difference from ours: 1 seed: no interval | c |",
+        "| difference from NPBCL: 1 seed: no interval | c |",
         "| :-- | --: |",
         "| VCL | -1.00 |",
     ]
@@ -323,7 +323,7 @@ def test_a_marked_table_of_differences_is_written_from_its_record(monkeypatch, t
     monkeypatch.setattr(records, "DOCS", tmp_path)
     mark = "<!-- paired: x | A | ours -->\n"
     text = records.filled(f"before\n{mark}old\n<!-- end -->\nafter")
-    assert text.startswith(f"before\n{mark}\n| difference from ours: 1 seed: no interval | c |\n")
+    assert text.startswith(f"before\n{mark}\n| difference from NPBCL: 1 seed: no interval | c |\n")
     assert "| VCL | -0.50 |" in text and "old" not in text and records.filled(text) == text
 
 

@@ -1,6 +1,6 @@
 """The page "The paper, claim by claim", written from the package's table and the records.
 
-The numbers of "ours" are read from ``docs/results`` when the page is written.
+The numbers of NPBCL are read from ``docs/results`` when the page is written.
 """
 
 import re
@@ -101,8 +101,8 @@ def list_table(rows, widths):
     """Return a table of MyST Markdown whose first row is the header."""
     lines = [
         "```{list-table}",
-        # In site.css: the text starts at the top of a cell, and commands may wrap.
-        ":class: claims",
+        # In site.css: commands may wrap, and on a phone each row is a card.
+        ":class: cards",
         ":header-rows: 1",
         f":widths: {' '.join(map(str, widths))}",
         "",
@@ -218,14 +218,15 @@ def page():
     parts = [
         "# The paper, claim by claim",
         "This page has every table, figure and numbered equation of Kumar, Chatterjee and Rai "
-        "(2021), and every claim about its method and results, with ours beside it and a verdict. "
+        "(2021), and every claim about its method and results, with what was measured here and a "
+        "verdict. "
         "The text is the preprint, [arXiv:1912.03624](https://arxiv.org/abs/1912.03624). The "
         "version in the proceedings of ICML 2021 was not compared and may contain more: [a second "
         "program of its authors](https://github.com/npbcl/icml21) also has convolutional networks "
         "for CIFAR-10 and CIFAR-100, with one mask for each pair of channels, and an autoencoder "
         "without task boundaries. Neither is in the preprint, and neither is here. "
-        "The numbers under *Ours* are read from the [records](/reproduction.md) when this site is "
-        "built. *Ours* is this package's NPBCL at its default settings, unless the row states "
+        "The numbers under *Here* are read from the [records](/reproduction.md) when this site is "
+        "built. *NPBCL* is this package's version at its default settings, unless the row states "
         "otherwise.",
         "## Findings",
         findings(lines),
@@ -236,10 +237,12 @@ def page():
         "**One seed is not evidence of a small difference.** A verdict with the words "
         "\"(1 seed)\" rests on at least one number from a single seed and is preliminary. "
         "Commands need the option `--data-dir DIR`; the linked sections list the options of each "
-        "run. Few rows are simply *reproduced*, because ours differs from the printed settings. "
+        "run. Few rows are simply *reproduced*, because the defaults differ from the printed "
+        "settings. "
         "Where our default and the printed settings give different answers, there are two rows. A "
         "row of the table of accuracies agrees on a data set if the two means differ by at "
-        "most two standard deviations, ours and the paper's combined, and by at most half a point, "
+        "most two standard deviations, here and in the paper, combined, and by at most half a "
+        "point, "
         "because the first criterion alone would reward methods that vary. The "
         "[errata](/paper/errata.rst) list the places where the paper is wrong or ambiguous.",
         "Acc, FWT (forward transfer), BWT (backward transfer) and other measures are defined "
@@ -247,7 +250,7 @@ def page():
         "the method, such as sticks and coresets, in the [glossary](/glossary.md).",
         "## Terms",
         "Records with several methods, and whether these were compared on equal terms. All other "
-        "records compare variants of one method, made by one program. Early settings of ours had "
+        "records compare variants of one method, made by one program. Early settings of NPBCL had "
         "been judged on the test images of Split MNIST ([the search](/npbcl_search.md)). Halving "
         "stopped the search for naive training on Fashion MNIST after one task, so its tuned row "
         "is its default.",
@@ -264,6 +267,6 @@ def page():
                 equations(),
             ]
         rows = [claim_row(claim, lines) for claim in CLAIMS if claim.part == part]
-        header = ("The paper", "Ours", "Verdict", "Command and record")
+        header = ("The paper", "Here", "Verdict", "Command and record")
         parts += [f"## {HEADINGS[part]}", list_table([header, *rows], WIDTHS)]
     return "\n\n".join(parts) + "\n"

@@ -38,6 +38,8 @@ line for a block of HTML.
 the title. A row is named by its settings ("default" if it has none, and with ``data_seed=SEED`` if
 that is the number of the seed) or by its number of the trial.
 
+Records keep "ours" as the key of this package's NPBCL; tables show the method's name.
+
 A table of differences from one row, paired over seeds, is written between::
 
     <!-- paired: ladder | *: accuracy | + default | accuracy -->
@@ -192,10 +194,10 @@ def markdown(lines, beginning, form=None):
     corner = f"{beginning[:-1]}, {count}" if beginning.endswith(":") else count
     if form == BESIDE:
         columns = [name for name in PAPERS_COLUMNS if name in columns] or columns
-    lines = [[corner], *([row] for row in rows)]
+    lines = [[tables.shown(corner)], *([tables.shown(row)] for row in rows)]
     for column in columns:
         found = [cells.get((row, column), "") for row in rows]
-        for line, text in zip(lines, (column, *found), strict=True):
+        for line, text in zip(lines, (tables.shown(column), *found), strict=True):
             line.append(text)
         if form == BESIDE and column in PAPERS_COLUMNS | PAPERS_METRICS:
             theirs = [printed(row, column) for row in rows]
@@ -259,7 +261,7 @@ def differences(lines, title, reference, column=None):
     header, rows = tables.grid(made[0])
     counts = {len(entry.values) for entry in made[0].entries}
     what = f"95 % interval, {seeds(counts)}" if max(counts) > 1 else tables.ONE_SEED
-    header[0] = f"difference from {reference}: {what}"
+    header[0] = f"difference from {tables.shown(reference)}: {what}"
     return f"{tables.markdown_lines([header, *rows])}\n"
 
 

@@ -1,6 +1,7 @@
 """Tables of means and standard deviations over seeds, next to numbers reported elsewhere."""
 
 import math
+import re
 import textwrap
 from typing import NamedTuple
 
@@ -287,6 +288,29 @@ def seed_counts(entries):
     return {len(entry.values) for entry in entries if entry.unit.measured}
 
 
+def shown(name):
+    """Return the name of a row or column as readers see it.
+
+    Records write "ours" for this package's NPBCL, as a key; a reader sees the method's name.
+
+    Parameters
+    ----------
+    name : str
+        Name in a record, such as "ours, coreset".
+
+    Returns
+    -------
+    name : str
+        The name in a table or a figure.
+
+    Examples
+    --------
+    >>> shown("ours, coreset"), shown("VCL")
+    ('NPBCL, coreset', 'VCL')
+    """
+    return re.sub(r"\bours\b", "NPBCL", name)
+
+
 def grid(table):
     """Return the header and the lines of a table as text.
 
@@ -314,7 +338,7 @@ def grid(table):
     lines = []
     for row in rows:
         entries = [at.get((row, column)) for column in columns]
-        lines.append([row, *("" if e is None else cell(e, mixed) for e in entries)])
+        lines.append([shown(row), *("" if e is None else cell(e, mixed) for e in entries)])
         sources = {e.printed.source for e in entries if e is not None and e.printed is not None}
         for source in sorted(sources):
             theirs = [
@@ -325,7 +349,7 @@ def grid(table):
             ]
             lines.append([f"  {source}", *("" if e is None else _printed(e) for e in theirs)])
             lines.append(["  difference", *("" if e is None else _difference(e) for e in theirs)])
-    return [table.corner, *columns], lines
+    return [shown(table.corner), *map(shown, columns)], lines
 
 
 def _printed(entry):
@@ -381,8 +405,8 @@ def text(table):
     >>> print(text(Table("Accuracy", (Entry("ours", "MNIST", (99.0, 99.5)),))))
     Accuracy (mean ± sd over 2 seeds)
     <BLANKLINE>
-                 MNIST
-    ours  99.25 ± 0.35
+                  MNIST
+    NPBCL  99.25 ± 0.35
     """
     header, lines = grid(table)
     widths = [max(len(line[i]) for line in (header, *lines)) for i in range(len(header))]
@@ -460,7 +484,7 @@ def markdown(table):
     <BLANKLINE>
     |  | MNIST |
     | :-- | --: |
-    | ours | 99.00 |
+    | NPBCL | 99.00 |
     """
     header, lines = grid(table)
     indented = [[line[0].replace("  ", "&nbsp;&nbsp;"), *line[1:]] for line in lines]

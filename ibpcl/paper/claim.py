@@ -16,7 +16,7 @@ VERDICTS = {
     "reproduced in one respect": "one half of the statement holds and the other does not, or only "
     "a weaker one",
     "not reproduced": "our result disagrees with the paper, or does not show the effect",
-    "corrected": "the statement or formula is wrong; ours is right, and the errata show it",
+    "corrected": "the statement or formula is wrong; the errata show it and have the right one",
     "true by construction": "it follows from the definition of the model or from the program; "
     "numbers are only examples",
     "nothing to reduce": "the statement is about less forgetting. At our default settings nothing "
@@ -50,22 +50,22 @@ class Terms(NamedTuple):
 _ABLATION = Terms("one method", "one program, settings and epochs as the rows name them")
 _TUNED = Terms(
     "unequal",
-    "the other methods have twelve trials each on validation data, and ours the default that 409 "
+    "the other methods have twelve trials each on validation data, and NPBCL the default that 409 "
     "recorded runs found; each search scored the whole stream",
 )
 _DEFAULTS = Terms(
     "unequal",
-    "the other methods have their default settings with 5 or 10 epochs, and ours its default that "
+    "the other methods have their default settings with 5 or 10 epochs, and NPBCL its default that "
     "was searched, with 50 (15 on Permuted MNIST)",
 )
 _IMAGES = Terms(
     "unequal",
-    "the settings of ours come from a manual search with 17 recorded runs; naive training has "
+    "the settings of NPBCL come from a manual search with 17 recorded runs; naive training has "
     "four, EWC one and VCL none",
 )
 _BESIDE = Terms(
     "unequal",
-    "rows of ours are compared with one another; other methods beside them have their default "
+    "rows of NPBCL are compared with one another; other methods beside them have their default "
     "settings with 5 or 10 epochs",
 )
 _BY_HAND = Terms("unequal", "the settings of each method were set once, by hand, and not searched")
@@ -82,7 +82,7 @@ TERMS = {
     ),
     "probe-over-tasks": Terms(
         "unequal",
-        f"{_DEFAULTS.words}. The rows of ours with the same masks are on equal terms: the "
+        f"{_DEFAULTS.words}. The rows of NPBCL with the same masks are on equal terms: the "
         "untrained network has the masks of the learned one",
     ),
     "shared-mask": _BESIDE,

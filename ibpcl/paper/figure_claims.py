@@ -202,8 +202,8 @@ def _metrics_table():
         f"{entry('metrics', METRICS, 'ours', 'FWT')} percent, BWT "
         f"{entry('metrics', METRICS, 'ours', 'BWT')} points. The column Acc of the paper has its "
         "final means. FWT is at the level of chance, as the paper says. The printed BWT is about a "
-        "thousandth of a point; ours is zero within its deviation, by construction, because the "
-        "default fixes the weights of earlier tasks. With the printed settings it is "
+        "thousandth of a point; that of NPBCL is zero within its deviation, by construction, "
+        "because the default fixes the weights of earlier tasks. With the printed settings it is "
         f"{entry('ladder', 'Permuted MNIST: accuracy', 'paper', 'transfer')}.",
         AGREES,
         "ibpcl reproduce metrics --methods npbcl",
@@ -320,11 +320,11 @@ def _network_figures():
             'Sec. 6.1, figure "Mean test accuracies of tasks seen so far"',
             '"the average test accuracy of our method (without as well as with coresets) is better '
             'than the other baseline". It prints no values.',
-            f"In the end, on {ORDER}, ours has {final('ours')}, and with coresets "
+            f"In the end, on {ORDER}, NPBCL has {final('ours')}, and with coresets "
             f"{final('ours, coreset')}. The best of the paper's other methods are DEN on Split "
             f"MNIST and Permuted MNIST with {entry(TUNED, FINAL, 'DEN', f'{SPLIT}; {PERMUTED}')}, "
             f"rehearsal on notMNIST with {entry(TUNED, FINAL, 'rehearsal', LETTERS)} and RCL on "
-            f"Fashion MNIST with {entry(TUNED, FINAL, 'RCL', 'Fashion MNIST')}. Ours has the "
+            f"Fashion MNIST with {entry(TUNED, FINAL, 'RCL', 'Fashion MNIST')}. NPBCL has the "
             "highest mean on all four sets. Compared seed by seed, the interval of a "
             f"difference contains zero for {_unsettled()}, and for no other of these methods. "
             "With two layers, the interval of DEN contains it on notMNIST, too. Naive training is "
@@ -337,19 +337,19 @@ def _network_figures():
                 "docs/figures/curves-permuted-mnist.png",
                 "docs/figures/curves-split-fashion-mnist.png",
             ),
-            "accuracy.md#differences-from-ours",
+            "accuracy.md#differences-from-npbcl",
         ),
         Claim(
             FIGURES,
             'Sec. 6.1, figure "Comparison with VCL"',
             "Accuracy of tasks 1 to 4 of Permuted MNIST while later tasks are learned, with "
             "random and k-center coresets. It prints no values.",
-            "Six lines: ours and VCL, without a coreset and with each kind, beside independent "
+            "Six lines: NPBCL and VCL, without a coreset and with each kind, beside independent "
             "networks. Until the end, tasks 1 to 4 change by "
-            f"{entry('forgetting', change, 'ours', earlier)} points with ours, by "
+            f"{entry('forgetting', change, 'ours', earlier)} points with NPBCL, by "
             f"{entry('forgetting', change, 'VCL', earlier)} with VCL, and by "
             f"{entry('forgetting', change, 'VCL, k-center coreset', earlier)} with VCL and a "
-            "k-center coreset. VCL has its untuned 5 epochs here, and ours 15. Our default fixes "
+            "k-center coreset. VCL has its untuned 5 epochs here, and NPBCL 15. Our default fixes "
             "the weights of earlier tasks, so it cannot forget.",
             DEFINED,
             "ibpcl reproduce forgetting",
@@ -361,7 +361,7 @@ def _network_figures():
             'Sec. 6.2, figure "Sequential generation for MNIST and notMNIST"',
             '"the quality of generated samples [...] does not deteriorate as compared to other '
             'baselines"',
-            "By construction, samples of ours cannot change: the default fixes the weights that "
+            "By construction, samples of NPBCL cannot change: the default fixes the weights that "
             "earlier tasks use. The samples of naive training deteriorate. Those of EWC and VCL "
             "stay legible, with grey shadows in those of VCL on notMNIST.",
             DEFINED,
@@ -377,15 +377,15 @@ def _network_figures():
             FIGURES,
             'Sec. 6.2, figure "Log-likelihoods of benchmarks on generative tasks"',
             '"much improved log-likelihood on held-out sets". It prints no values.',
-            "log p(x) in nats per image of naive training, EWC, VCL and ours: MNIST "
+            "log p(x) in nats per image of naive training, EWC, VCL and NPBCL: MNIST "
             + entry("likelihood", IN_THE_END.format("MNIST"), "naive; EWC; VCL; ours", "log p(x)")
             + ", notMNIST "
             + entry(
                 "likelihood", IN_THE_END.format("notMNIST"), "naive; EWC; VCL; ours", "log p(x)"
             )
-            + ". Ours has the highest mean on both. With two seeds, the intervals of its leads "
+            + ". NPBCL has the highest mean on both. With two seeds, the intervals of its leads "
             "over EWC and VCL exclude zero on notMNIST, where the numbers are loose lower bounds, "
-            "and not on MNIST. Rounding alone changes ours by two nats on notMNIST.",
+            "and not on MNIST. Rounding alone changes NPBCL by two nats on notMNIST.",
             SOME,
             "ibpcl reproduce likelihood",
             (
@@ -398,7 +398,7 @@ def _network_figures():
             FIGURES,
             'Sec. 6.2, figure "Log-likelihoods of benchmarks on generative tasks"',
             '"much improved log-likelihood on held-out sets". It prints no values.',
-            "With our number of epochs (the paper prints none), ours has "
+            "With our number of epochs (the paper prints none), NPBCL has "
             f"{entry('likelihood', IN_THE_END.format('MNIST'), 'ours, as printed', 'log p(x)')} "
             "on MNIST and "
             f"{entry('likelihood', IN_THE_END.format('notMNIST'), 'ours, as printed', 'log p(x)')} "
@@ -408,7 +408,7 @@ def _network_figures():
             "both as well.",
             NOT,
             "ibpcl reproduce likelihood",
-            page="unsupervised.md#the-printed-settings-beside-ours",
+            page="unsupervised.md#the-printed-settings-beside-the-defaults",
             settings=PRINTED,
         ),
         Claim(
@@ -476,7 +476,7 @@ def _generative_figures():
             'Supplement G.1, figure "Test likelihood decays of individual tasks"',
             '"the deterioration of our model is much less as compared to other model"',
             "Mean change of log p(x) of earlier classes, in nats per image, for naive training, "
-            "EWC, VCL and ours: MNIST "
+            "EWC, VCL and NPBCL: MNIST "
             f"{entry('likelihood', IN_THE_END.format('MNIST'), four, 'change')}, notMNIST "
             f"{entry('likelihood', IN_THE_END.format('notMNIST'), four, 'change')}. Our default "
             "fixes the weights that earlier tasks use, so it cannot deteriorate.",
@@ -503,7 +503,7 @@ def _generative_figures():
             NOT,
             "ibpcl reproduce likelihood",
             ("docs/figures/likelihood-printed_vae-mnist.png",),
-            "unsupervised.md#the-printed-settings-beside-ours",
+            "unsupervised.md#the-printed-settings-beside-the-defaults",
             PRINTED,
         ),
         Claim(
@@ -564,7 +564,7 @@ def _generative_figures():
             "Supplement A, table of the data sets, rows MNIST and notMNIST",
             "60000 training and 10000 test images of MNIST, 14974 and 3750 of notMNIST.",
             "The same sizes. The command compares the checksums of the files. The split of "
-            "notMNIST is ours, because the paper's is not published.",
+            "notMNIST is this package's, because the paper's is not published.",
             "reproduced",
             "ibpcl data verify",
             ("tests/data/test_registry.py",),
@@ -575,7 +575,7 @@ def _generative_figures():
             "Supplement A, table of the data sets, row fashionMNIST",
             "50000 training and 20000 test images.",
             "The default is the published split, with 60000 and 10000 images. The data set "
-            "`fashion-resplit` has the sizes of the paper, but not its draw. Accuracy of ours on "
+            "`fashion-resplit` has the sizes of the paper, but not its draw. Accuracy of NPBCL on "
             "the two: "
             f"{entry('fashion-resplit', FINAL, 'ours', 'Fashion, re-split; Fashion MNIST')}.",
             HALF,

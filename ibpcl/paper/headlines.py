@@ -46,7 +46,7 @@ HEADLINES = (
     Headline(
         "Tuned baselines come close to our default, and independent networks closest.",
         f"EWC has {final('EWC', 'accuracy-tuned')}, DEN {final('DEN', 'accuracy-tuned')} and "
-        f"independent networks {final('independent', 'accuracy-tuned')} percent, with ours at "
+        f"independent networks {final('independent', 'accuracy-tuned')} percent, with NPBCL at "
         f"{final('ours', 'accuracy-tuned')}.",
     ),
     Headline(
@@ -81,12 +81,12 @@ HEADLINES = (
     ),
     Headline(
         "If the task is unknown, exact regression on features that never learn is far ahead of "
-        "ours.",
+        "NPBCL.",
         "With one softmax over ten classes, it has "
         + entry("scenarios", SCENARIO.format("Split MNIST"), EXACT, "class")
         + " percent on Split MNIST and "
         + entry("scenarios", SCENARIO.format("Fashion MNIST"), EXACT, "class")
-        + " on Fashion MNIST; ours has "
+        + " on Fashion MNIST; NPBCL has "
         + entry("scenarios", SCENARIO.format("Split MNIST"), "ours", "class")
         + " and "
         + entry("scenarios", SCENARIO.format("Fashion MNIST"), "ours", "class")
@@ -95,7 +95,7 @@ HEADLINES = (
     Headline(
         "Without labels, our default has the highest mean likelihood, and the printed settings a "
         "lower one than EWC and VCL.",
-        "log p(x) on MNIST, in nats per image: EWC, VCL, ours and the printed settings "
+        "log p(x) on MNIST, in nats per image: EWC, VCL, NPBCL and the printed settings "
         + entry(
             "likelihood", IN_THE_END.format("MNIST"), "EWC; VCL; ours; ours, as printed", "log p(x)"
         )

@@ -82,11 +82,11 @@ def _introduction():
             '"Experimental results on supervised and unsupervised benchmarks shows that our model '
             'performs comparably or better than recent advances"; Sec. 7: "competitive performance '
             'with state-of-the-art models"',
-            f"Final mean accuracy on {ORDER}: ours {final('ours')}; DEN and RCL, the best other "
+            f"Final mean accuracy on {ORDER}: NPBCL {final('ours')}; DEN and RCL, the best other "
             f"methods in the paper's table, {final('DEN', TUNED)} and {final('RCL', TUNED)}; "
             "independent networks, which the paper does not have, "
             f"{final('independent', TUNED)}. Without labels, log p(x) of EWC and "
-            "ours is "
+            "NPBCL is "
             f"{entry('likelihood', IN_THE_END.format('MNIST'), 'EWC; ours', 'log p(x)')} nats on "
             "MNIST and "
             f"{entry('likelihood', IN_THE_END.format('notMNIST'), 'EWC; ours', 'log p(x)')} on "
@@ -101,7 +101,7 @@ def _introduction():
             '"Experimental results on supervised and unsupervised benchmarks shows that our model '
             'performs comparably or better than recent advances"; Sec. 7: "competitive performance '
             'with state-of-the-art models"',
-            f"On {ORDER}, ours ends at {_ladder('accuracy')}; EWC at {final('EWC', TUNED)}; SI at "
+            f"On {ORDER}, NPBCL ends at {_ladder('accuracy')}; EWC at {final('EWC', TUNED)}; SI at "
             f"{final('SI', TUNED)}; HAT at {final('HAT', TUNED)}; rehearsal at "
             f"{final('rehearsal', TUNED)}; VCL at {final('VCL', TUNED)}. The mean is below those "
             "of EWC, SI, HAT and rehearsal on Split MNIST and notMNIST, and below that of VCL on "
@@ -120,14 +120,14 @@ def _introduction():
             "Abstract",
             '"supports inter-task transfer through the overlapping of different sparse subsets of '
             'weights"',
-            "Tasks share weights (see the figure of weight sharing), and ours ends above "
+            "Tasks share weights (see the figure of weight sharing), and NPBCL ends above "
             "independent networks on Permuted MNIST and Fashion MNIST. That need not be transfer. "
             "A fresh NPBCL per task tells: it ends at "
-            f"{entry('transfer', FINAL, FRESH, 'Split MNIST')} percent on Split MNIST, where ours "
+            f"{entry('transfer', FINAL, FRESH, 'Split MNIST')} percent on Split MNIST, where NPBCL "
             f"has {entry('transfer', FINAL, 'ours', 'Split MNIST')}, at "
-            f"{entry('transfer', FINAL, FRESH, 'notMNIST')} on notMNIST, where ours has "
+            f"{entry('transfer', FINAL, FRESH, 'notMNIST')} on notMNIST, where NPBCL has "
             f"{entry('transfer', FINAL, 'ours', 'notMNIST')}, and at "
-            f"{entry('transfer', FINAL, FRESH, 'Fashion MNIST')} on Fashion MNIST, where ours has "
+            f"{entry('transfer', FINAL, FRESH, 'Fashion MNIST')} on Fashion MNIST, where NPBCL has "
             f"{entry('transfer', FINAL, 'ours', 'Fashion MNIST')}. A linear classifier on the "
             "network after three learned pairs of digits names the digits of further pairs about "
             "as well as one on the untrained network with the same masks. The difference, in "
@@ -565,7 +565,7 @@ def _considerations():
             "Sec. 4.2",
             'separate heads "for different tasks dramatically improves performance in continual '
             'learning"',
-            "Final accuracy of naive training and ours on Split MNIST, in percent: with one head "
+            "Final accuracy of naive training and NPBCL on Split MNIST, in percent: with one head "
             + entry("scenarios", "Split MNIST: final accuracy, percent", "naive; ours", "domain")
             + ", with separate heads "
             + entry("scenarios", "Split MNIST: final accuracy, percent", "naive; ours", "task")
@@ -592,7 +592,7 @@ def _considerations():
             "Sec. 4.3",
             '"some new learnt weights for future tasks can help the older task to perform better '
             '(backward transfer) at testing time"',
-            f"With a random coreset, backward transfer of ours on {ORDER} is "
+            f"With a random coreset, backward transfer of NPBCL on {ORDER} is "
             f"{moved('random coreset')} points. {BY_CONSTRUCTION}",
             FLOOR,
             "ibpcl reproduce claims --datasets mnist,notmnist,permuted,fashion",
@@ -633,7 +633,7 @@ def _considerations():
             "Sec. 4.5",
             'a binary matrix for each layer and task needs "1 bit per weight parameter", "which is '
             'not very prohibitive"',
-            "Masks are stored as packed bits. After five tasks of notMNIST, ours, VCL and "
+            "Masks are stored as packed bits. After five tasks of notMNIST, NPBCL, VCL and "
             "independent networks store "
             + entry(
                 TUNED,
@@ -709,7 +709,7 @@ def _considerations():
             "percent if it keeps units empty, and "
             f"{entry('expansion', GROWING, '50 units, greedy', 'Split MNIST; Permuted MNIST')} "
             "if it grows greedily. On Permuted MNIST, greedy growth is worse by more than the "
-            "seeds vary. The paper gives no criterion of saturation; ours is explained under "
+            "seeds vary. The paper gives no criterion of saturation; NPBCL is explained under "
             '"The method".',
             SOME,
             "ibpcl reproduce expansion",
@@ -725,7 +725,7 @@ def _considerations():
             f"{final('EWC', TUNED)}; SI {final('SI', TUNED)}; online Laplace "
             f"{final('online Laplace', TUNED)}. Laplace is Bayesian too. With settings "
             "of equal searches, the mean of VCL is below those of EWC and Laplace on all four "
-            "sets, and below that of SI on three. Ours, which is Bayesian in part, is above them.",
+            "sets, and below that of SI on three. NPBCL, which is Bayesian in part, is above them.",
             HALF,
             "ibpcl reproduce accuracy --tuned --methods vcl,ewc,si,laplace,npbcl",
             page="accuracy.md#final-accuracy",
@@ -734,7 +734,7 @@ def _considerations():
             TEXT,
             "Sec. 5",
             'the coreset "is not the primary mechanism to overcome catastrophic forgetting"',
-            f"Without a coreset, backward transfer of ours on {ORDER} is "
+            f"Without a coreset, backward transfer of NPBCL on {ORDER} is "
             f"{moved('nothing')} points. {BY_CONSTRUCTION} With the printed settings it is "
             f"{_ladder('transfer')}.",
             DEFINED,
@@ -754,8 +754,8 @@ def _considerations():
             "Sec. 5",
             'methods that grow or adapt their layers, such as DEN and RCL, "tend to be rather '
             'expensive"',
-            "Seconds of training (five times the median task) of ours, DEN and RCL, with a network "
-            "of one hidden layer: "
+            "Seconds of training (five times the median task) of NPBCL, DEN and RCL, with a "
+            "network of one hidden layer: "
             + ", ".join(
                 f"{data} {entry(TUNED, COST.format(data), 'ours; DEN; RCL', 'seconds')}"
                 for data in SETS.split("; ")
@@ -787,7 +787,7 @@ def _experiments():
             'five tasks on each data set: pairs of classes, or "a fixed random permutation is '
             'applied to the pixels of the images of all classes"',
             "The same pairs, and five permutations, with a head for each task. The paper does not "
-            "print its permutations; ours follow from a seed.",
+            "print its permutations; those of this package follow from a seed.",
             DEFINED,
             evidence=("tests/data/test_tasks.py",),
             page="data.md",
@@ -811,7 +811,7 @@ def _experiments():
             TEXT,
             "Sec. 6.1",
             '"the accuracy drops much more slowly than and other baselines"',
-            "Backward transfer on Permuted MNIST, in points: ours "
+            "Backward transfer on Permuted MNIST, in points: NPBCL "
             f"{entry('metrics', METRICS, 'ours', 'BWT')}; naive training, rehearsal, EWC, IMM and "
             "VCL "
             + entry("metrics-tuned", METRICS, "naive; rehearsal; EWC; IMM (mode); VCL", "BWT")
@@ -825,7 +825,7 @@ def _experiments():
             TEXT,
             "Sec. 6.1",
             '"the accuracy drops much more slowly than and other baselines"',
-            "Backward transfer on Permuted MNIST, in points: ours "
+            "Backward transfer on Permuted MNIST, in points: NPBCL "
             f"{entry('ladder', 'Permuted MNIST: accuracy', 'paper', 'transfer')}; naive training, "
             "rehearsal, IMM and VCL "
             + entry("metrics-tuned", METRICS, "naive; rehearsal; IMM (mode); VCL", "BWT")
@@ -842,7 +842,7 @@ def _experiments():
             "Sec. 6.1",
             '"relatively stable individual task accuracies as compared to VCL"',
             "Until the end, tasks 1 to 4 of Permuted MNIST change by "
-            f"{entry('forgetting', until, 'ours', earlier)} points with ours and by "
+            f"{entry('forgetting', until, 'ours', earlier)} points with NPBCL and by "
             f"{entry('forgetting', until, 'VCL', earlier)} with VCL, which has its untuned 5 "
             "epochs here. With the settings of a search, backward transfer of VCL is "
             f"{entry('metrics-tuned', METRICS, 'VCL', 'BWT')}. {BY_CONSTRUCTION}",
@@ -855,7 +855,7 @@ def _experiments():
             "Sec. 6.1",
             '"relatively stable individual task accuracies as compared to VCL"',
             "Backward transfer on Permuted MNIST is "
-            f"{entry('ladder', 'Permuted MNIST: accuracy', 'paper', 'transfer')} points with ours "
+            f"{entry('ladder', 'Permuted MNIST: accuracy', 'paper', 'transfer')} points with NPBCL "
             f"and {entry('metrics-tuned', METRICS, 'VCL', 'BWT')} with tuned VCL. The mean is "
             "higher, but three seeds do not separate the two. Single tasks are not on record.",
             HALF,
@@ -867,10 +867,10 @@ def _experiments():
             TEXT,
             "Sec. 6.1",
             '"as with VCL, using coreset was found to improve performance a bit"',
-            f"Without and with a coreset on {ORDER}: ours {final('ours')}, and "
+            f"Without and with a coreset on {ORDER}: NPBCL {final('ours')}, and "
             f"{final('ours, coreset')}; VCL {final('VCL', TUNED)}, and "
             f"{final('VCL, coreset', TUNED)}. VCL gains in the mean on the first three sets, as "
-            "the sentence says. Ours gains nothing, and had forgotten nothing before, by "
+            "the sentence says. NPBCL gains nothing, and had forgotten nothing before, by "
             "construction. The paper's own table shows no gain of its method on notMNIST and "
             "Permuted MNIST.",
             HALF,
@@ -953,7 +953,7 @@ def _experiments():
             TEXT,
             "Sec. 6.1",
             '"Our model, on the other hand, was found to be immune to over-training"',
-            "Ours with 5, 10, 20 and 40 epochs: Split MNIST "
+            "NPBCL with 5, 10, 20 and 40 epochs: Split MNIST "
             f"{entry('over-training', longer, epochs.format('ours'), 'Split MNIST')}, Permuted "
             f"MNIST {entry('over-training', longer, epochs.format('ours'), 'Permuted MNIST')}. It "
             "does not forget, by construction. On Permuted MNIST, 40 epochs end below 5, because "
@@ -993,7 +993,7 @@ def _experiments():
             "reused.",
             HALF,
             "ibpcl reproduce generative",
-            page="unsupervised.md#the-printed-settings-beside-ours",
+            page="unsupervised.md#the-printed-settings-beside-the-defaults",
         ),
         Claim(
             TEXT,
@@ -1180,7 +1180,7 @@ def _supplement():
             "Learning rates, temperatures, alpha, epochs and sizes of the networks.",
             "The preset `paper` has every printed setting. Not printed are, among others, the size "
             "of a minibatch, the prior's standard deviation, the initial weights and the "
-            "autoencoders' epochs; these are ours or those of the authors' code.",
+            "autoencoders' epochs; these are this package's or those of the authors' code.",
             DEFINED,
             "ibpcl run split-mnist --preset paper",
             ("tests/test_results.py",),
@@ -1288,7 +1288,7 @@ def _supplement():
             'guarantee a lower bound on the ELBO", both distributions of a mask must be concrete',
             "The parameter is a class probability in the formula of several classes, and the odds "
             "in that of a binary mask. The printed density is that of the mask's logit. The main "
-            "text uses Bernoulli masks with a closed form instead, as does ours by "
+            "text uses Bernoulli masks with a closed form instead, as does NPBCL by "
             "default; both divergences can be chosen (errata).",
             "corrected",
             "ibpcl check --paper",
@@ -1415,7 +1415,7 @@ def _supplement():
             TEXT,
             "Supplement F.1",
             'a full network "promotes parameter sharing but also introduces forgetting"',
-            "Backward transfer of ours over thirty permutations is "
+            "Backward transfer of NPBCL over thirty permutations is "
             + entry(
                 "long-stream",
                 "Thirty permutations: mean accuracy on the tasks so far, percent",
@@ -1444,8 +1444,8 @@ def _supplement():
             TEXT,
             "Supplement F.2",
             '"backward transfer for our model is more as compared to most baselines"',
-            f"On Permuted MNIST, in points: ours {entry('metrics', METRICS, 'ours', 'BWT')}; naive "
-            "training, rehearsal, EWC, IMM and VCL "
+            f"On Permuted MNIST, in points: NPBCL {entry('metrics', METRICS, 'ours', 'BWT')}; "
+            "naive training, rehearsal, EWC, IMM and VCL "
             + entry("metrics-tuned", METRICS, "naive; rehearsal; EWC; IMM (mode); VCL", "BWT")
             + f". {BY_CONSTRUCTION}",
             DEFINED,
@@ -1456,7 +1456,7 @@ def _supplement():
             TEXT,
             "Supplement F.2",
             '"backward transfer for our model is more as compared to most baselines"',
-            "On Permuted MNIST, in points: ours "
+            "On Permuted MNIST, in points: NPBCL "
             f"{entry('ladder', 'Permuted MNIST: accuracy', 'paper', 'transfer')}. The mean is "
             "above those of naive training, rehearsal and VCL, three of the four baselines of the "
             "paper's table, and below that of EWC: "
@@ -1472,7 +1472,7 @@ def _supplement():
             "Supplement F.2",
             '"forward transfer seems to give close to random accuracy (0.1)"; "this metric is not '
             'very useful here"',
-            f"FWT of ours is {entry('metrics', METRICS, 'ours', 'FWT')} percent. The head of a "
+            f"FWT of NPBCL is {entry('metrics', METRICS, 'ours', 'FWT')} percent. The head of a "
             "task that is not yet learned is untrained.",
             DEFINED,
             "ibpcl reproduce metrics --methods npbcl",
@@ -1485,8 +1485,8 @@ def _supplement():
             "A linear classifier is trained on the last hidden layer, on 100 images of a further "
             "pair of digits, after one, two and three learned pairs. The difference from the "
             "untrained network, in points, is "
-            f"{entry(PROBED, PROBE.format(100), EQUAL_MASKS, after)} with ours and equal masks, "
-            f"{entry(PROBED, PROBE.format(100), 'ours', after)} with ours where the untrained "
+            f"{entry(PROBED, PROBE.format(100), EQUAL_MASKS, after)} with NPBCL and equal masks, "
+            f"{entry(PROBED, PROBE.format(100), 'ours', after)} with NPBCL where the untrained "
             "network has all weights, and "
             f"{entry(PROBED, PROBE.format(100), 'naive', after)} with naive training. The paper "
             "has no results for it.",
@@ -1501,11 +1501,11 @@ def _supplement():
             '"the individual task accuracies learned by our model are better than other baselines; '
             'this suggests that use of new weights when needed helps in retaining a better optima '
             'per task"',
-            "log p(x) in the end, in nats per image, of EWC and ours: MNIST "
+            "log p(x) in the end, in nats per image, of EWC and NPBCL: MNIST "
             f"{entry('likelihood', IN_THE_END.format('MNIST'), 'EWC; ours', 'log p(x)')}, notMNIST "
             f"{entry('likelihood', IN_THE_END.format('notMNIST'), 'EWC; ours', 'log p(x)')}. The "
             "other baselines are lower. Right after learning, naive training and EWC have a higher "
-            "mean on both sets. So ours retains what it learns, by construction, but does not "
+            "mean on both sets. So NPBCL retains what it learns, by construction, but does not "
             "learn a class better.",
             HALF,
             "ibpcl reproduce likelihood",
@@ -1533,7 +1533,7 @@ def _supplement():
             '"the representations learned by other baselines are not very useful (as evidenced by '
             'the large test errors)", "whereas our model uses a shared latent space"',
             "With the most probable encoder and mean codes, the 3-NN errors in percent of VCL, "
-            "ours and pixels are MNIST "
+            "NPBCL and pixels are MNIST "
             + entry(
                 "knn", MEAN_CODES.format("MNIST"), "VCL, inferred; ours, inferred; pixels", "3-NN"
             )
@@ -1544,11 +1544,11 @@ def _supplement():
                 "VCL, inferred; ours, inferred; pixels",
                 "3-NN",
             )
-            + ". With one encoder for all images, VCL and ours have "
+            + ". With one encoder for all images, VCL and NPBCL have "
             f"{entry('knn', MEAN_CODES.format('MNIST'), 'VCL, common; ours, common', '3-NN')} on "
             "MNIST and "
             f"{entry('knn', MEAN_CODES.format('notMNIST'), 'VCL, common; ours, common', '3-NN')} "
-            "on notMNIST. The codes of ours are better with the most probable encoder and worse "
+            "on notMNIST. The codes of NPBCL are better with the most probable encoder and worse "
             "with one encoder.",
             NOT,
             "ibpcl reproduce knn",

@@ -93,8 +93,8 @@ def test_figures_draw_methods_with_their_looks():
     pictures.bands({"VCL": values, "EWC": values, "ours": values}, bands, [1, 2, 3], None, None)
     for ax, ours, ewc in (
         (compared, "npbcl", "ewc"),
-        (curves, "ours", "EWC"),
-        (bands, "ours", "EWC"),
+        (curves, "NPBCL", "EWC"),
+        (bands, "NPBCL", "EWC"),
     ):
         handles, names = ax.get_legend_handles_labels()
         drawn = dict(zip(names, handles, strict=True))

@@ -64,7 +64,7 @@ def test_what_others_report_stands_below():
     header, lines = grid(table)
     assert header == ["method", "A", "B"]
     assert lines == [
-        ["ours", "99.60 ± 0.14", "50.50 ± 0.71"],
+        ["NPBCL", "99.60 ± 0.14", "50.50 ± 0.71"],
         ["  paper", "99.82 ± 0.1", ""],
         ["  difference", "-0.22", ""],
         ["other", "99.00 ± 0.00", ""],
@@ -106,7 +106,7 @@ def test_both_writings_hold_the_same_cells():
         [cell.strip() for cell in line.strip("| ").split("|")]
         for line in markdown(table).splitlines()[4:]
     ]
-    assert rows[0] == ["ours", "99.50", "98.00"] and rows[1][1] == "99.82 ± 0.1"
+    assert rows[0] == ["NPBCL", "99.50", "98.00"] and rows[1][1] == "99.82 ± 0.1"
     assert all(line.count("|") == 4 for line in markdown(table).splitlines()[2:])
 
 
@@ -162,7 +162,7 @@ def test_a_number_of_the_paper_is_no_seed():
         Entry("ours", "3-NN paper", (0.37,), PRINTED_PERCENT),
     )
     table = Table("Errors", entries)
-    assert grid(table)[1] == [["ours", "1.50 ± 0.71", "0.37"]]
+    assert grid(table)[1] == [["NPBCL", "1.50 ± 0.71", "0.37"]]
     assert caption(table) == "Errors (mean ± sd over 2 seeds)"
     once = Entry("ours", "3-NN", (1.0,))
     assert caption(Table("Errors", (once, entries[1]))) == caption(Table("Errors", (once,)))

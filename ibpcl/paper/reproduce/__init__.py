@@ -7,7 +7,7 @@ command line lists the targets.
 """
 
 TARGETS = {
-    "ladder": "from the printed settings to ours, one change at a time",
+    "ladder": "from the printed settings to the defaults, one change at a time",
     "claims": "ablations: parts that the paper says help, without measuring them",
     "accuracy": "the paper's table of final mean accuracies",
     "metrics": "Acc, FWT and BWT on permuted MNIST, with the right denominators",
@@ -38,7 +38,7 @@ TARGETS = {
     "calibration": "beyond the paper: calibration, and certainty on other tasks",
     "links": "the likelihood of two classes: softmax, logistic or probit",
     "regression": "beyond the paper: heights of terrain, with intervals, strip by strip",
-    "generative": "generative: the printed settings beside ours, VCL at our weights",
+    "generative": "generative: the printed settings beside the defaults, VCL at the same weights",
     "likelihood": "generative: log p(x) of every task after every later one",
     "knn": "generative: k-NN error of the codes, with three choices of encoder",
     "samples": "generative: samples and reconstructions after every task",

@@ -109,8 +109,8 @@ def final(results):
         )
     if OURS_FRESH in results.rows:
         notes.append(
-            "ours, one per task: a fresh NPBCL for every task, with nothing shared. Ours minus it "
-            "is the gain or loss by transfer; it minus independent is what masks, priors and "
+            "NPBCL, one per task: a fresh NPBCL for every task, with nothing shared. NPBCL minus "
+            "it is the gain or loss by transfer; it minus independent is what masks, priors and "
             "averages over weights are worth."
         )
     if any(row in results.rows for row in TWO_LAYERS):

@@ -1,4 +1,4 @@
-"""Tasks that fade into one another: methods without boundaries, and ours that detects them."""
+"""Tasks that fade into one another: methods without boundaries, and NPBCL that detects them."""
 
 import math
 
@@ -50,7 +50,7 @@ def blended(results):
     return Summary(
         tuple(tables),
         (
-            "Accuracy: ours predicts with the masks of the learned task that was current during "
+            "Accuracy: NPBCL predicts with the masks of the learned task that was current during "
             "most of the segment of the test image's task. Task inferred: with those of the "
             "learned task of the least entropy for the image. Other methods have no masks.",
             "Starts, false alarms and misses: per run. Delay: minibatches from the first that can "

@@ -37,7 +37,7 @@ IN_THE_END = (
 )
 TABLE_OF_PAPER = (
     "The table as in the paper has sampled codes and the encoder of the true class (oracle), which "
-    "the released code uses, with the printed numbers beside ours."
+    "the released code uses, with the printed numbers beside the measured ones."
 )
 CODES = (("samples", "sampled codes"), ("means", "mean codes"))
 # The rows of the other targets, settings between the printed ones and ours, and VCL with its rates
@@ -183,7 +183,7 @@ def likelihood(results):
 
 @target(BOTH, lambda quick: without_longer(PRINTED_ROWS, quick), family="vae")
 def as_printed(results):
-    """Compare the printed settings with ours: likelihoods, weights in use and k-NN errors."""
+    """Compare the printed settings with the defaults: likelihoods, weights in use, k-NN errors."""
     tables = []
     drawn = {}
     for b in results.benchmarks:
@@ -218,7 +218,7 @@ def as_printed(results):
 
 @target(("vae-glyphs",), lambda quick: LETTER_ROWS, family="vae")
 def letters(results):
-    """Compare all methods that learn images, and settings of ours, on five drawn letters."""
+    """Compare all methods that learn images, and settings of NPBCL, on five drawn letters."""
     tables = []
     for b in results.benchmarks:
         tables += [
@@ -250,7 +250,7 @@ def _error(m, way, neighbours=3):
 
 
 def _end_and_use_entries(results, b):
-    """Yield the entries of a table of test images in the end; ours have the weights in use too."""
+    """Yield the entries of a table of test images in the end; NPBCL have the weights in use too."""
     for row in results.rows_on(b):
         yield from (
             results.entry(row, b, number, column, unit) for column, number, unit in IN_THE_END
@@ -432,7 +432,7 @@ def coded(m):
 
 
 def _printed_error(row, b, neighbours):
-    """Return the k-NN error that the paper prints for a row; all rows of ours have the same."""
+    """Return the k-NN error that the paper prints for a row; all rows of NPBCL have the same."""
     key = OURS.key if row in (AS_PRINTED, PRINTED_LONGER) else row.key
     return paper.knn(key, b.name, neighbours)
 

@@ -78,7 +78,7 @@ def natural_gradients(results):
     return Summary(
         tuple(tables),
         (
-            "All rows but ours maximize the objective of VCL. The time is that of all tasks, and "
+            "All rows but NPBCL maximize the objective of VCL. The time is that of all tasks, and "
             "depends on the machine and its load.",
         ),
         {"natural-gradients": axes},

@@ -7,6 +7,7 @@ import numpy as np
 from ibpcl.evaluation import structure
 from ibpcl.evaluation.figures import canvas, method_comparison
 from ibpcl.evaluation.figures.method_looks import method_looks
+from ibpcl.experiments import tables
 
 
 def panels(count, width=85, height=62, columns=2):
@@ -63,7 +64,7 @@ def compare(table, ax, title=None):
             markersize=4,
             color=color,
             elinewidth=1,
-            label=column if len(columns) > 1 else ours,
+            label=tables.shown(column) if len(columns) > 1 else ours,
         )
     for n, entry in enumerate(theirs):
         printed = entry.printed
@@ -78,7 +79,7 @@ def compare(table, ax, title=None):
             elinewidth=1,
             label=printed.source if n == 0 else None,
         )
-    ax.set_yticks(range(len(rows)), rows)
+    ax.set_yticks(range(len(rows)), map(tables.shown, rows))
     # The first row is on top.
     ax.set_ylim(len(rows) - 0.4, -0.6)
     canvas.style(ax, entries[0].unit.name if entries else None, None, title, grid="x")
@@ -123,6 +124,7 @@ def curves(matrices, ax, title=None, printed=()):
     -------
     ax : matplotlib.axes.Axes
     """
+    matrices = {tables.shown(row): seeds for row, seeds in matrices.items()}
     drawn = _drawn(ax)
     looks = method_looks([*drawn, *matrices])
     method_comparison(matrices, ax, drawn)
@@ -131,7 +133,7 @@ def curves(matrices, ax, title=None, printed=()):
         ax.plot(
             T + 0.2,
             value,
-            **looks[row]
+            **looks[tables.shown(row)]
             | {
                 "linestyle": "none",
                 "markersize": 5,
@@ -167,6 +169,7 @@ def bands(lines, ax, x, xlabel, ylabel, title=None, log=False, percent=True):
     -------
     ax : matplotlib.axes.Axes
     """
+    lines = {tables.shown(name): values for name, values in lines.items()}
     looks = method_looks([*_drawn(ax), *lines])
     for name, values in lines.items():
         values = np.ma.masked_invalid(np.asarray(values, float))

@@ -63,7 +63,7 @@ def linear_probe(results):
             "after the first three. Weights are on that any learned task uses.",
             "Untrained: the same network before any training, with our masks open. FWT is the "
             "difference from it in points, seed by seed. Same masks: the untrained network with "
-            "only those weights on that any learned task of ours uses; FWT, same masks, is the "
+            "only those weights on that any learned task of NPBCL uses; FWT, same masks, is the "
             "difference from that, which masks do not blur. Over pixels is the difference from the "
             "classifier on the inputs. Independent networks show the last task's network. The "
             "paper proposes this measure (supplement F.2) and reports no numbers.",

@@ -269,7 +269,7 @@ def shared_mask(results):
             "not say how the mask is learned. Here it is the first task's, or it is learned "
             "jointly: each task continues from the last posterior of the mask, which is also its "
             "prior, and the last mask serves all tasks. With all ones there are no masks, and the "
-            "method is VCL with the settings of ours.",
+            "method is VCL with the settings of NPBCL.",
         ),
         {"shared_mask": pictures.compared(results, tables[0].entries, 22)},
     )
@@ -360,7 +360,8 @@ def mask_kl(results):
             "Accuracy, densities and sharing in percent, backward transfer in points; densities "
             "are means over tasks, sharing is with one earlier task. The ELBO has weight 1; the "
             "paper has the link logit.",
-            f"Numbers of the changed code: {paper.CODE}; its other settings differ from ours.",
+            f"Numbers of the changed code: {paper.CODE}; its other settings differ from those of "
+            "NPBCL.",
         ),
         drawn,
     )

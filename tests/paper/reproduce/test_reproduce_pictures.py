@@ -10,11 +10,13 @@ import pytest
 from quick import quick
 
 from ibpcl.evaluation import figures
+from ibpcl.experiments import tables
 from ibpcl.experiments.tables import Entry, Printed
 from ibpcl.paper.reproduce import pictures
 from ibpcl.paper.reproduce.rows import REFERENCE, method_rows
 
-LABELS = [row.label for row in method_rows(REFERENCE)]  # of the target with most
+# of the target with most
+LABELS = [tables.shown(row.label) for row in method_rows(REFERENCE)]
 RNG = np.random.default_rng(0)
 MASKS = [RNG.random((16, 5)) < 0.4 for _ in range(5)]
 
