@@ -52,7 +52,7 @@ nb_execution_in_temp = True
 nb_output_stderr = "warn"  # with -W, output to stderr stops the build
 nb_merge_streams = True
 
-myst_enable_extensions = ["amsmath", "colon_fence", "deflist", "dollarmath"]
+myst_enable_extensions = ["amsmath", "attrs_block", "colon_fence", "deflist", "dollarmath"]
 myst_heading_anchors = 4
 
 autodoc_default_options = {"member-order": "bysource", "no-value": True}
@@ -75,17 +75,23 @@ copybutton_prompt_is_regexp = True
 # Constants of a module have no page.
 nitpick_ignore_regex = [("py:data", ".*")]
 
-html_theme = "furo"
+html_theme = "pydata_sphinx_theme"
 html_title = f"ibpcl {release}"
 html_static_path = ["_static", "_build/static"]
 html_favicon = "_static/icon.svg"
 html_css_files = ["site.css"]
 html_js_files = ["site.js"]
 html_copy_source = False
-html_show_sphinx = False
-pygments_style = "a11y-high-contrast-light"
-pygments_dark_style = "a11y-high-contrast-dark"
+html_show_sourcelink = False
+# The home page has cards in place of a menu.
+html_sidebars = {"index": []}
 html_theme_options = {
-    "light_css_variables": {"color-brand-primary": "#1f4e9c", "color-brand-content": "#1f4e9c"},
-    "dark_css_variables": {"color-brand-primary": "#8ab4f8", "color-brand-content": "#8ab4f8"},
+    "logo": {"text": f"ibpcl {release}"},
+    # The top bar has the five sections; the menu at the left has the pages of one section only.
+    "navigation_depth": 2,
+    "secondary_sidebar_items": ["page-toc"],
+    "footer_start": ["copyright"],
+    "footer_end": [],
+    "pygments_light_style": "a11y-high-contrast-light",
+    "pygments_dark_style": "a11y-high-contrast-dark",
 }

@@ -83,12 +83,9 @@ def adapt(app, docname, source):
     not yet listed.
     """
     text = source[0]
-    if docname == "index":
-        listed = re.findall(r"^(?:[^<\n]* <)?([\w/*-]+)>?$", text, re.MULTILINE)
-        more = sorted(
-            path.stem for path in DOCS.glob("*.md") if path.stem not in [*listed, "index"]
-        )
-        text = text.replace("project/*\n", "\n".join(["project/*", *more, ""]))
+    if docname == "look-up":
+        pages = {path.stem for path in DOCS.glob("*.md")} - {"index"}
+        text = text.replace("project/*\n", "\n".join(["project/*", *sorted(pages - listed()), ""]))
     elif docname.startswith("tutorials/") and docname != "tutorials/index":
         name = docname.removeprefix("tutorials/")
         files = {
@@ -109,6 +106,15 @@ def adapt(app, docname, source):
         here = ROOT / "tutorials" if docname.startswith("tutorials/") else here
         text = LINK.sub(lambda match: link(match, here, (DOCS / docname).parent), text)
     source[0] = text
+
+
+def listed():
+    """Return the names of all pages that a page of this folder lists in a menu."""
+    found = set()
+    for path in DOCS.glob("*.md"):
+        for menu in re.findall(r"^```{toctree}\n(.*?)^```$", path.read_text("utf-8"), re.M | re.S):
+            found |= set(re.findall(r"^(?:[^<\n:]* <)?([\w/*-]+)>?$", menu, re.M))
+    return found
 
 
 def link(match, here, page):

@@ -22,8 +22,6 @@ def setup(app):
     }
     app.connect("build-finished", finish)
     app.connect("missing-reference", resolve)
-    # After the theme has created its navigation.
-    app.connect("html-page-context", levels, priority=900)
     return {"parallel_read_safe": True, "parallel_write_safe": True}
 
 
@@ -52,14 +50,6 @@ def finish(app, error):
             shutil.copytree(source / name, target, dirs_exist_ok=True)
         else:
             shutil.copyfile(source / name, target)
-
-
-def levels(app, pagename, templatename, context, doctree):
-    """Add the level that the role "heading" requires to the captions of the navigation."""
-    tree = context.get("furo_navigation_tree", "")
-    context["furo_navigation_tree"] = tree.replace(
-        'role="heading"', 'role="heading" aria-level="2"'
-    )
 
 
 def resolve(app, env, node, contnode):

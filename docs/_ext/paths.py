@@ -269,7 +269,7 @@ TUTORIALS = (
             "ibpcl.exact.mask_gradients",
             "ibpcl.exact.mask_study",
         ),
-        4.5,
+        3,
         5,
     ),
     Tutorial(
@@ -401,7 +401,6 @@ def tutorials_page():
         equations_table(rows),
         "[The paper, equation by equation](/paper/index.rst) covers every formula. "
         "[The derivations](/derivations/index.rst) have a page for each function with a gradient.",
-        "```{toctree}\n:hidden:\n\n" + "\n".join(row.name for row in rows) + "\n```",
     ]
     return "\n\n".join(lines) + "\n"
 
@@ -409,7 +408,8 @@ def tutorials_page():
 def table(rows):
     """Return the table of the tutorials in Markdown."""
     head = ("", "tutorial", "minutes", "exercises", "needs", "you build", "in the paper")
-    lines = ["| " + " | ".join((*head, "assignment")) + " |", "|--:|:--|--:|--:|:--|:--|:--|:--|"]
+    head = (*head, "assignment")
+    lines = ["{.cards}", f"| {' | '.join(head)} |", "|--:|:--|--:|--:|:--|:--|:--|:--|"]
     for row in rows:
         cells = (
             row.number,
@@ -437,7 +437,7 @@ def equations_table(rows):
         number = re.search(r"\d+", place)
         return kind, int(number[0]) if number else 0, place
 
-    lines = ["| in the paper | tutorial | code | assignment |", "|:--|:--|:--|:--|"]
+    lines = ["{.cards}", "| in the paper | tutorial | code | assignment |", "|:--|:--|:--|:--|"]
     for place in sorted(places, key=order):
         its = places[place]
         modules = dict.fromkeys(name for row in its for name in row.modules)
@@ -455,9 +455,9 @@ def raw(html):
 
 
 STEP_X = 176
-STEP_Y = 76
-BOX_X = 156
-BOX_Y = 46
+STEP_Y = 90
+BOX_X = 162
+BOX_Y = 60
 
 
 def arrows(rows):
@@ -516,21 +516,34 @@ def picture(rows):
             f'width="{BOX_X}" height="{BOX_Y}" rx="6"/>'
         )
         for number, line in enumerate(lines):
-            base = y + (28 if len(lines) == 1 else 20 + 16 * number)
+            base = y + BOX_Y / 2 + 5 + 17 * (number - (len(lines) - 1) / 2)
             parts.append(f'<text x="{middle:g}" y="{base:g}">{escape(line)}</text>')
         parts.append("</a>")
-    return "".join(parts) + "</svg></figure>"
+    return "".join(parts) + "</svg>" + phone_list(rows) + "</figure>"
 
 
-def _lines(title, most=21):
-    """Return a title as one or two lines; what does not fit is cut off at a word.
+def phone_list(rows):
+    """Return the content of the picture as an HTML list, which a phone shows in its place."""
+    numbers = [row.number for row in rows]
+    items = []
+    for row in rows:
+        needs = [str(n) for n in row.needs if n in numbers]
+        words = f"needs {' and '.join(needs)}" if needs else "needs no other tutorial"
+        kind = "core" if row.core else "optional"
+        items.append(
+            f'<li class="{kind}"><a href="{row.name}.html">{row.number}. {escape(row.title)}</a>'
+            f"<span>{words}{'' if row.core else '; optional'}</span></li>"
+        )
+    return f"<ol>{''.join(items)}</ol>"
+
+
+def _lines(title, most=22):
+    """Return a title, without what follows a colon or a bracket, as up to three lines.
 
     >>> _lines("6. Sticks, and the Kumaraswamy distribution")
-    ['6. Sticks, and the', 'Kumaraswamy …']
+    ['6. Sticks, and the', 'Kumaraswamy', 'distribution']
     """
-    words = re.split(r"[:(]", title)[0].split()
-    lines = textwrap.wrap(" ".join(words), most, max_lines=2, placeholder=" …")
-    return [line.rstrip(",") for line in lines]
+    return textwrap.wrap(re.split(r"[:(]", title)[0].strip(), most)
 
 
 def tutorial_links(name):

@@ -1,4 +1,5 @@
-// Sliders of the charts, and keyboard access to regions that scroll.
+// Sliders of the charts, names of columns for tables that become cards on a phone, and keyboard access to regions
+// that scroll.
 "use strict";
 
 function explore(figure) {
@@ -33,15 +34,24 @@ function explore(figure) {
   draw();
 }
 
+// Where a row is a card, each cell needs the name of its column.
+function label(table) {
+  const names = [...table.querySelectorAll("thead th")].map(each => each.textContent.trim());
+  for (const row of table.querySelectorAll("tbody tr")) {
+    [...row.cells].forEach((cell, number) => { cell.dataset.column = names[number] || ""; });
+  }
+}
+
 // A region that scrolls must be reachable without a mouse.
 function focusable() {
-  for (const each of document.querySelectorAll("pre, div.math, .table-wrapper, figure.paths, mjx-container[display]")) {
+  for (const each of document.querySelectorAll("pre, div.math, .pst-scrollable-table-container, mjx-container[display]")) {
     if (each.scrollWidth > each.clientWidth + 1) each.tabIndex = 0;
   }
 }
 
 document.addEventListener("DOMContentLoaded", () => {
   document.querySelectorAll("figure.explore").forEach(explore);
+  document.querySelectorAll("table.cards").forEach(label);
   if (window.MathJax && MathJax.startup) MathJax.startup.promise.then(focusable);
 });
 window.addEventListener("load", focusable);

@@ -170,7 +170,7 @@ def test_the_theme_is_switched_by_hand(opened):
     page = opened("index.html", color_scheme="light", viewport={"width": 1280, "height": 800})
     colours = set()
     for _ in range(3):
-        page.locator("button.theme-toggle:visible").first.click()
+        page.locator("button.theme-switch-button:visible").first.click()
         colours.add(page.evaluate("getComputedStyle(document.body).backgroundColor"))
     assert len(colours) == 2
 
