@@ -184,6 +184,11 @@ OF_TABLES = {
         "The mean accuracy on the tasks seen so far. Bands show the standard deviation over "
         "seeds; hollow markers, if any, are the paper's values.",
     ),
+    "by_task": (
+        OVER_TASKS,
+        "The accuracy on each task, measured again after every new task, with one panel per "
+        "method; the first seed. A falling line is a task that is forgotten.",
+    ),
     "forgetting": (
         OVER_TASKS,
         "One panel per task: a falling line is a task that is forgotten.",

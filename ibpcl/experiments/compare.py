@@ -8,8 +8,11 @@ import math
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
+
 from ibpcl.errors import UserError, nearest
 from ibpcl.evaluation import figures
+from ibpcl.evaluation.figures import canvas
 from ibpcl.experiments import cells, findings, paired
 from ibpcl.experiments.benchmarks import BENCHMARKS, Benchmark, Row
 from ibpcl.experiments.choice import Choice
@@ -19,6 +22,8 @@ from ibpcl.experiments.report import Report, heading, write
 from ibpcl.experiments.tables import MEGABYTES, PERCENT, POINTS, SECONDS, Table
 from ibpcl.plotting import styled
 
+# Most panels of the figure of tasks.
+PANELS = 4
 # Assumed number of examples per task, where it is not known.
 EXAMPLES = 10000
 # Keys that cannot be set in a comparison, with advice; Choice refuses further ones.
@@ -34,7 +39,8 @@ def compare(experiment, methods=None, choice=None, progress=None, on_cell=None, 
     """Run every method with every seed on an experiment, and write the table.
 
     :func:`ibpcl.experiments.door.compare` calls this function. Files in the report's folder:
-    ``report.html``, ``table.md``, ``table.json``, ``values.csv`` and ``curves.png``.
+    ``report.html``, ``table.md``, ``table.json``, ``values.csv`` and ``curves.png``; for
+    two to four methods also ``by_task.png``.
 
     Parameters
     ----------
@@ -178,7 +184,8 @@ def summarize(results, benchmark):
     Returns
     -------
     summary : ibpcl.experiments.findings.Summary
-        A table, the differences from NPBCL or the first method, remarks, and the figure ``curves``.
+        A table, the differences from NPBCL or the first method, remarks, and the figures ``curves``
+        and, for two to four methods, ``by_task``.
     """
     entries = []
     measure = results.first(benchmark).values["measure"]
@@ -215,8 +222,40 @@ def summarize(results, benchmark):
             "compiles the kernels. Stored: size of the learner after the last task.",
             *findings.epochs(results),
         ),
-        {"curves": ax},
+        {"curves": ax, **by_task(results, benchmark)},
     )
+
+
+def by_task(results, benchmark):
+    """Return the figure of the accuracy on each task, with one panel per method.
+
+    Parameters
+    ----------
+    results : ibpcl.experiments.findings.Results
+        The finished runs.
+    benchmark : Benchmark
+        The tasks.
+
+    Returns
+    -------
+    drawn : dict of str to ndarray of matplotlib.axes.Axes
+        ``by_task``, from the first seed of each method; empty unless there are two to four methods.
+    """
+    cells = {row.label: results.of(row, benchmark) for row in results.rows}
+    firsts = {label: found[0] for label, found in cells.items() if found}
+    if not 1 < len(firsts) <= PANELS:
+        return {}
+    matrices = {label: findings.matrix(m) for label, m in firsts.items()}
+    lowest = 100 * min(np.nanmin(np.where(np.tri(len(R)), R, np.nan)) for R in matrices.values())
+    axes = canvas.new_axes(2 * canvas.WIDTH, 60 * -(-len(firsts) // 2), -(-len(firsts) // 2), 2)
+    panels = np.ravel(axes)
+    for ax, (label, R) in zip(panels, matrices.items(), strict=False):
+        names = firsts[label].values["tasks"]
+        figures.accuracy_curves(R, names, ax, lowest=min(95.0, 5 * np.floor(lowest / 5)))
+        ax.set_title(label, fontsize=canvas.LABEL, color=canvas.INK)
+    for ax in panels[len(firsts) :]:
+        ax.set_axis_off()
+    return {"by_task": axes}
 
 
 def spread(assignments, methods):

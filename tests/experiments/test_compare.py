@@ -89,7 +89,8 @@ def test_the_table_has_the_means_of_the_runs(tmp_path, capsys):
     assert entries["ewc", "stored, MB"]["mean"] == pytest.approx(
         1e-6 * (3 * 4 * 102 + 3 * 4 * 14 + 3 * 8)
     )
-    assert (folder / "curves.png").read_bytes().startswith(b"\x89PNG")
+    for name in ("curves.png", "by_task.png"):
+        assert (folder / name).read_bytes().startswith(b"\x89PNG")
     markdown = (folder / "table.md").read_text(encoding="utf-8")
     assert "| ewc |" in markdown and "![curves](curves.png)" in markdown
 

@@ -10,7 +10,7 @@ from .method_looks import method_looks
 
 
 @styled
-def accuracy_curves(R, task_names=None, ax=None):
+def accuracy_curves(R, task_names=None, ax=None, lowest=None):
     """Draw the accuracy on each task over time, and the mean over the tasks learned so far.
 
     Kumar et al. (2021), figure "Mean test accuracies of tasks seen so far" and its comparison with
@@ -24,6 +24,9 @@ def accuracy_curves(R, task_names=None, ax=None):
         Names of the tasks in their order; numbers if not given.
     ax : matplotlib.axes.Axes, optional
         Axes to draw on; a new figure if not given.
+    lowest : float, optional
+        Accuracy in percent at which the y axis begins; use the same value for figures side by side.
+        If not given, the axis fits the lines.
 
     Returns
     -------
@@ -60,6 +63,8 @@ def accuracy_curves(R, task_names=None, ax=None):
     labels.append((f"mean so far  {mean[-1]:.2f}", mean[-1], canvas.INK))
     canvas.style(ax, "tasks learned", "test accuracy (%)", grid="y")
     canvas.percent_axis(ax, least=5.0)  # half a point must not look like a large drop
+    if lowest is not None:
+        ax.set_ylim(lowest, 100 + 0.04 * (100 - lowest))  # room for markers
     _separate(ax.lines[:T] if few else (), ax)
     canvas.whole_ticks(ax, T)
     ax.set_xlim(0.8, T + 0.2)
