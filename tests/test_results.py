@@ -36,7 +36,8 @@ PRINTED |= {f"{100 * transfer:+.3f}" for *_, transfer in paper_numbers.METRICS.v
 PRINTED |= {
     str(value) for values in paper_numbers.AUTHORS_CODE.values() for value in values.values()
 }
-PAGES = (DOCS.parent / "README.md", *sorted(DOCS.glob("*.md")), DOCS / "search" / "README.md")
+SETTINGS = DOCS.parent / "benchmarks" / "settings"
+PAGES = (DOCS.parent / "README.md", *sorted(DOCS.glob("*.md")), *sorted(SETTINGS.glob("*.md")))
 RECORD = re.compile(r"\((?:docs/)?(results/[\w-]+\.csv)\)")
 # Tables of numbers without a record in ``results``: settings, which are not measured, and tables
 # that other tests compare with their records.
@@ -124,7 +125,7 @@ def test_every_table_of_numbers_has_a_record_in_its_section():
 
 
 def test_npbcl_has_the_settings_of_the_best_trial_of_its_search():
-    with open(DOCS / "npbcl_random_search.csv", newline="", encoding="utf-8") as file:
+    with open(SETTINGS / "npbcl_random_search.csv", newline="", encoding="utf-8") as file:
         rows = list(csv.DictReader(file))
     trials = {}
     for row in rows:
@@ -332,6 +333,7 @@ def test_records_name_what_made_each_value(tmp_path, monkeypatch):
     docs = tmp_path / "docs"
     (docs / "results").mkdir(parents=True)
     monkeypatch.setattr(records, "DOCS", docs)
+    monkeypatch.setattr(records, "SETTINGS", tmp_path / "settings")
     record = docs / "results" / "x.csv"
     record.write_text(f"{header}\nA,r,c,percent,1.0\nA,s,c,percent,2.0\n")
     (tmp_path / "README.md").write_text("")
@@ -390,7 +392,7 @@ def test_forms_of_a_mark_give_a_number_alone():
 
 def test_the_searches_of_npbcl_are_records_of_marks():
     lines = records.marked_lines("npbcl_random_search")
-    with open(DOCS / "npbcl_random_search.csv", newline="", encoding="utf-8") as file:
+    with open(SETTINGS / "npbcl_random_search.csv", newline="", encoding="utf-8") as file:
         first = next(csv.DictReader(file))
     assert lines[0][1:3] == (first["trial"], "accuracy")
     assert lines[0][4:] == (100 * float(first["accuracy"]), int(first["split"]))
@@ -467,7 +469,7 @@ CONSTANTS = {
 }
 # Pages whose numbers are identifiers of papers, or depend on the machine.
 NO_RECORDS = ("bibliography.md", "many-runs.md", "performance.md", "platforms.md")
-PROSE = [page for page in PAGES if page.name not in NO_RECORDS and page.parent.name != "search"]
+PROSE = [page for page in PAGES if page.name not in NO_RECORDS and page != SETTINGS / "README.md"]
 PRINTED |= {
     text
     for _, *errors in paper_numbers.KNN.values()
@@ -545,11 +547,11 @@ def test_what_a_run_of_the_printed_settings_is_told_to_expect_was_measured():
 
 
 def test_the_table_of_npbcls_random_search_is_what_its_record_says():
-    with open(DOCS / "npbcl_random_search.csv", newline="", encoding="utf-8") as file:
+    with open(SETTINGS / "npbcl_random_search.csv", newline="", encoding="utf-8") as file:
         trials = {}
         for row in csv.DictReader(file):
             trials.setdefault(row["trial"], {})[row["split"]] = 100 * float(row["accuracy"])
-    text = (DOCS / "npbcl_search.md").read_text(encoding="utf-8")
+    text = (SETTINGS / "npbcl.md").read_text(encoding="utf-8")
     rows = re.findall(r"^\| (\d+)[^|]*\| (\d+) \| (\S+) ± (\S+) \|$", text, re.MULTILINE)
     assert len(rows) == 5
     for trial, splits, mean, error in rows:
@@ -562,13 +564,13 @@ def test_the_table_of_npbcls_random_search_is_what_its_record_says():
 
 
 def test_the_tables_of_the_searches_are_what_their_records_say():
-    text = (DOCS / "search" / "README.md").read_text(encoding="utf-8")
+    text = (SETTINGS / "README.md").read_text(encoding="utf-8")
     found = set()
     for experiment, table in re.findall(r"accuracy on `([\w-]+)`, percent:\n\n((?:\|.*\n)+)", text):
         for method, *shown in re.findall(
             r"^\| `(\w+)` \| (\S+) \| (\S+) \| (\d+) \|$", table, re.MULTILINE
         ):
-            columns = storage.read_csv(DOCS / "search" / f"{experiment}-{method}.csv")
+            columns = storage.read_csv(SETTINGS / f"{experiment}-{method}.csv")
             learned = np.asarray(columns.get("tasks_learned", np.zeros(len(columns["trial"]))))
             best = int(
                 np.nanargmax(np.where(learned == learned.max(), columns["accuracy"], np.nan))
@@ -576,7 +578,7 @@ def test_the_tables_of_the_searches_are_what_their_records_say():
             first, highest = (f"{100 * columns['accuracy'][trial]:.2f}" for trial in (0, best))
             assert shown == [first, highest, str(columns["epochs"][best])], (experiment, method)
             found.add(f"{experiment}-{method}.csv")
-    assert found == {path.name for path in (DOCS / "search").glob("*.csv")}
+    assert found == {path.name for path in SETTINGS.glob("*-*.csv")}
 
 
 def test_every_line_of_a_record_names_its_seed_and_its_program():

@@ -251,7 +251,7 @@ def page():
         "## Terms",
         "Records with several methods, and whether these were compared on equal terms. All other "
         "records compare variants of one method, made by one program. Early settings of NPBCL had "
-        "been judged on the test images of Split MNIST ([the search](/npbcl_search.md)). Halving "
+        "been judged on the test images of Split MNIST (`benchmarks/settings/npbcl.md`). Halving "
         "stopped the search for naive training on Fashion MNIST after one task, so its tuned row "
         "is its default.",
         terms(),

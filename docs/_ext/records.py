@@ -65,6 +65,8 @@ from ibpcl.paper import numbers
 from ibpcl.paper.reproduce.rows import FOUR, TWO_LAYERS, method_rows
 
 DOCS = Path(__file__).resolve().parent.parent
+# The searches for settings, with a page beside their records.
+SETTINGS = DOCS.parent / "benchmarks" / "settings"
 MARKED = re.compile(r"(<!-- table: ([\w-]+) \| (.+?) -->\n).*?(<!-- end -->)", re.DOTALL)
 UNITS = {
     unit.name: unit for unit in reversed(vars(tables).values()) if isinstance(unit, tables.Unit)
@@ -143,7 +145,7 @@ def search_lines(path):
 def marked_lines(name):
     """Return the lines of the record that a mark names."""
     path = DOCS / "results" / f"{name}.csv"
-    return lines_of(path) if path.exists() else search_lines(DOCS / f"{name}.csv")
+    return lines_of(path) if path.exists() else search_lines(SETTINGS / f"{name}.csv")
 
 
 def merge(old, new):
@@ -403,7 +405,7 @@ def main(folders):
     """Merge the results in folders into the records, and write the marked tables of all pages."""
     pages = {
         page: page.read_text(encoding="utf-8")
-        for page in (DOCS.parent / "README.md", *DOCS.glob("*.md"))
+        for page in (DOCS.parent / "README.md", *DOCS.glob("*.md"), *SETTINGS.glob("*.md"))
     }
     for folder in map(Path, folders):
         record = DOCS / "results" / f"{folder.name}.csv"

@@ -16,8 +16,8 @@ from ibpcl.methods import method as method_of
 
 VALIDATION = 0.1
 LEARNER_SEED = 1000  # seeds of tables count from 0
-# The column with the digest of all keys that are not searched. The records in docs/search are older
-# and lack it.
+# The column with the digest of all keys that are not searched. The records in benchmarks/settings
+# are older and lack it.
 DIGEST = "configuration"
 HALVING = "halving"
 

@@ -9,7 +9,7 @@ import math
 from typing import NamedTuple
 
 OUT = "search"  # default folder of the records
-# Trials of every record in docs/search: the same budget for all methods.
+# Trials of every record in benchmarks/settings: the same budget for all methods.
 TRIALS = 12
 # Upper limit for the trials of a search, and for the learners of a trial.
 MOST = 10**6

@@ -1,7 +1,8 @@
 """The preset "tuned": for each method and experiment, the settings that a search found.
 
-Each is the best trial of a record in docs/search/, which ``ibpcl tune`` made on validation data; a
-test compares them. The default settings of NPBCL come from a separate search, docs/npbcl_search.md.
+Each is the best trial of a record in benchmarks/settings, which ``ibpcl tune`` made on validation
+data; a test compares them. The default settings of NPBCL come from a separate search,
+benchmarks/settings/npbcl.md.
 """
 
 # Experiments without a search of their own use the settings of a similar experiment.

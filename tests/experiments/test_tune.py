@@ -31,7 +31,7 @@ from ibpcl.methods.ewc import EWC
 from ibpcl.methods.naive import Naive
 
 TINY = {"hidden": "6", "tasks": "2", "backend": "numpy", "batch": "20", "epochs": "2"}
-RECORDS = Path(__file__).parents[2] / "docs" / "search"
+RECORDS = Path(__file__).parents[2] / "benchmarks" / "settings"
 
 
 def lines(path):
@@ -287,7 +287,7 @@ def test_a_record_without_the_digest_is_gone_on_with(tmp_path, drawn):
     tune(search, 1)
     columns = storage.read_csv(search.record)
     del columns[DIGEST]
-    storage.write_csv(search.record, columns)  # as those of docs/search are
+    storage.write_csv(search.record, columns)  # as those of benchmarks/settings are
     assert [trial.number for trial in tune(search, 2)] == [0, 1]
     assert len({line[DIGEST] for line in lines(search.record)}) == 1
 

@@ -49,6 +49,7 @@ from ibpcl.paper.text_claims import BY_CONSTRUCTION
 
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
+SEARCHES = ROOT / "benchmarks" / "settings"
 
 
 @pytest.fixture(scope="module")
@@ -201,14 +202,14 @@ def test_records_with_other_methods_are_not_called_one_method(lines):
 def test_the_budgets_of_the_terms_are_those_of_the_search_records():
     counts = {}
     for name in ("npbcl_search", "npbcl_random_search", "vae_search"):
-        with open(DOCS / f"{name}.csv", newline="", encoding="utf-8") as file:
+        with open(SEARCHES / f"{name}.csv", newline="", encoding="utf-8") as file:
             counts[name] = list(csv.DictReader(file))
     of_ours = len(counts["npbcl_search"]) + len(counts["npbcl_random_search"])
     assert f"{of_ours} recorded runs" in TERMS["accuracy-tuned"].words
     of_images = Counter(row["method"] for row in counts["vae_search"])
     assert of_images == {"npbcl": 17, "naive": 4, "ewc": 1}
     assert "17 recorded runs" in TERMS["likelihood"].words
-    for path in (DOCS / "search").glob("*.csv"):
+    for path in SEARCHES.glob("*-*.csv"):
         with open(path, newline="", encoding="utf-8") as file:
             assert len(list(csv.DictReader(file))) == 12, path
 
