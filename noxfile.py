@@ -7,6 +7,23 @@ allows: ``nox``.
 
 ``nox -s tests-3.13`` runs one of the sessions; ``nox -s oldest -- tests/kernels`` gives pytest its
 arguments.  A Python that is not installed is left out.
+
+What was tested, and the result ("part": MEANINGFUL, which ``oldest`` runs):
+
+- Python 3.11.7, newest dependencies, all tests: CI runs them.
+- Python 3.13.0, newest (NumPy 2.5.5, SciPy 1.18.1, Numba 0.68.1, Matplotlib 3.11.2), part: 772
+  passed, 1 failed (an interrupted checkpoint); repaired since, it passes.
+- Python 3.12.1, the same, part: no failure in the first 732 tests; the rest exceeded a time limit.
+- Python 3.11.7, oldest (NumPy 2.0.0, SciPy 1.13.0, Numba 0.60.0, Matplotlib 3.9.0, tqdm 4.64.1,
+  filelock 3.20.0, pooch 1.8.0, threadpoolctl 3.5.0, Tomli-W 1.0.0, Jinja2 3.1.0), part: 779 passed,
+  14 skipped (no image sets, one font, no real Windows), 5 failed, which the newest versions did not
+  change; 4 of them are repaired since, and 1 is the rounding of a kernel in float32 at one drawn
+  seed.  ``tests/primitives`` and ``tests/inference`` passed too.
+- Python 3.14: not tried, it was not available.
+
+The lower bounds in ``setup.cfg`` reach further back than SPEC 0
+(https://scientific-python.org/specs/spec-0000), which asks for the releases of two years: the
+machines of a course are often older.
 """
 
 import nox

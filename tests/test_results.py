@@ -109,19 +109,13 @@ def test_every_number_of_a_table_is_in_the_record_beside_it_or_in_the_paper(titl
     assert [number for number in found if number not in allowed] == []
 
 
-APART = ("performance.md", "platforms.md")
-
-
 def test_every_table_of_numbers_has_a_record_in_its_section():
-    """But for two pages: what ``ibpcl bench`` writes on each machine, and the versions on which the
-    tests pass.
-    """
     without = []
     for page in PAGES:
         for section in re.split(r"^## ", page.read_text(encoding="utf-8"), flags=re.MULTILINE):
             if not RECORD.search(section):
                 without += [(page.name, table[0]) for table in tables_of_numbers(section)]
-    assert [(page, table) for page, table in without if page not in APART] == []
+    assert without == []
 
 
 def test_npbcl_has_the_settings_of_the_best_trial_of_its_search():
@@ -468,7 +462,7 @@ CONSTANTS = {
     "what-next.md": {"by 0.0021": "setting"},
 }
 # Pages whose numbers are identifiers of papers, or depend on the machine.
-NO_RECORDS = ("bibliography.md", "many-runs.md", "performance.md", "platforms.md")
+NO_RECORDS = ("bibliography.md", "many-runs.md", "platforms.md")
 PROSE = [page for page in PAGES if page.name not in NO_RECORDS and page != SETTINGS / "README.md"]
 PRINTED |= {
     text
