@@ -84,11 +84,11 @@ html_js_files = ["site.js"]
 html_copy_source = False
 html_show_sourcelink = False
 # The home page has cards in place of a menu.
-html_sidebars = {"index": []}
+html_sidebars = {"**": ["sidebar-nav-bs"], "index": []}
 html_theme_options = {
     "logo": {"text": f"ibpcl {release}"},
     # The top bar has the five sections; the menu at the left has the pages of one section only.
-    "navigation_depth": 2,
+    "navigation_depth": 1,
     "secondary_sidebar_items": ["page-toc"],
     "footer_start": ["copyright"],
     "footer_end": [],

@@ -269,8 +269,8 @@ TUTORIALS = (
             "ibpcl.exact.mask_gradients",
             "ibpcl.exact.mask_study",
         ),
-        3,
-        5,
+        3.5,
+        6,
     ),
     Tutorial(
         "19_write_the_test",
@@ -529,7 +529,7 @@ def phone_list(rows):
     for row in rows:
         needs = [str(n) for n in row.needs if n in numbers]
         words = f"needs {' and '.join(needs)}" if needs else "needs no other tutorial"
-        kind = "core" if row.core else "optional"
+        kind = "core" if row.core else "extra"
         items.append(
             f'<li class="{kind}"><a href="{row.name}.html">{row.number}. {escape(row.title)}</a>'
             f"<span>{words}{'' if row.core else '; optional'}</span></li>"

@@ -38,7 +38,10 @@ function explore(figure) {
 function label(table) {
   const names = [...table.querySelectorAll("thead th")].map(each => each.textContent.trim());
   for (const row of table.querySelectorAll("tbody tr")) {
-    [...row.cells].forEach((cell, number) => { cell.dataset.column = names[number] || ""; });
+    [...row.cells].forEach((cell, number) => {
+      cell.dataset.column = names[number] || "";
+      if (!cell.textContent.trim()) cell.dataset.empty = "";
+    });
   }
 }
 

@@ -18,11 +18,11 @@ from ibpcl.experiments.result import covered, learned_tasks
 from ibpcl.experiments.run import Report, run
 
 # What to expect of the preset "paper": for classifiers (False), for images without labels (True).
-# A test compares the numbers with docs/ladder.md.
+# A test compares the numbers with docs/parts.md.
 AS_PRINTED = {
     False: "With the settings that the paper prints, expect less than its table reports:\n"
     "about 98 % on Split MNIST (printed: 99.82) and 94 % on notMNIST (97.15).\n"
-    "docs/ladder.md explains the difference, one change at a time.",
+    "docs/parts.md explains the difference, one change at a time.",
     True: "With the settings that the paper prints, codes tend to stay at their prior:\n"
     "docs/unsupervised.md explains what the default changes.",
 }

@@ -184,7 +184,7 @@ def _accuracy_table():
         "more than a point below the table.",
         SOME,
         "ibpcl reproduce ladder",
-        page="ladder.md#what-was-measured",
+        page="parts.md#what-was-measured",
         settings=PRINTED,
     )
     return (rows[0], printed, *rows[1:])
@@ -303,7 +303,7 @@ def _network_figures():
             "true by construction",
             "ibpcl reproduce structure",
             ("docs/figures/structure_evolution.png",),
-            "network.md#the-structure-of-a-small-network",
+            "forgetting.md#the-structure-of-a-small-network",
         ),
         Claim(
             FIGURES,
@@ -313,7 +313,7 @@ def _network_figures():
             "true by construction",
             "ibpcl reproduce structure",
             ("docs/figures/structure_schematics.png",),
-            "network.md#the-structure-of-a-small-network",
+            "forgetting.md#the-structure-of-a-small-network",
         ),
         Claim(
             FIGURES,
@@ -423,7 +423,7 @@ def _network_figures():
             "not testable",
             "ibpcl reproduce sharing --datasets mnist,notmnist,permuted,fashion",
             ("docs/figures/sharing.png",),
-            "network.md#masks-sharing-capacity",
+            "forgetting.md#masks-sharing-capacity",
         ),
         Claim(
             FIGURES,
@@ -442,7 +442,7 @@ def _network_figures():
             SOME,
             "ibpcl reproduce capacity --datasets mnist,notmnist,permuted,fashion",
             ("docs/figures/capacity.png",),
-            "network.md#masks-sharing-capacity",
+            "forgetting.md#masks-sharing-capacity",
         ),
         Claim(
             FIGURES,
@@ -462,7 +462,7 @@ def _network_figures():
                 "docs/figures/masks_split-notmnist.png",
                 "docs/figures/masks_split-fashion-mnist.png",
             ),
-            "network.md#masks-sharing-capacity",
+            "forgetting.md#masks-sharing-capacity",
         ),
     )
 

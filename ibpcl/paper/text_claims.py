@@ -112,7 +112,7 @@ def _introduction():
             "on notMNIST, below EWC and VCL on both.",
             NOT,
             "ibpcl reproduce ladder",
-            page="ladder.md#what-was-measured",
+            page="parts.md#what-was-measured",
             settings=PRINTED,
         ),
         Claim(
@@ -157,7 +157,7 @@ def _introduction():
             "units are in use from the first task on, unless the network may grow.",
             SOME,
             PRINTED_MASKS,
-            page="network.md#the-network-at-the-printed-settings",
+            page="forgetting.md#the-network-at-the-printed-settings",
             settings=PRINTED,
         ),
         Claim(
@@ -185,7 +185,7 @@ def _introduction():
             "sets but notMNIST.",
             AS_PRINTED,
             "ibpcl reproduce sharing --preset paper --datasets mnist,notmnist,permuted,fashion",
-            page="network.md#the-network-at-the-printed-settings",
+            page="forgetting.md#the-network-at-the-printed-settings",
         ),
         Claim(
             TEXT,
@@ -226,7 +226,7 @@ def _introduction():
             + ". No network forgets, by construction, so a small one has no more forgetting.",
             HALF,
             "ibpcl reproduce expansion",
-            page="network.md#a-network-that-grows",
+            page="forgetting.md#a-network-that-grows",
         ),
         Claim(
             TEXT,
@@ -268,7 +268,7 @@ def _introduction():
             "On notMNIST it stays near the prior.",
             SOME,
             "ibpcl reproduce expansion",
-            page="network.md#a-network-that-grows",
+            page="forgetting.md#a-network-that-grows",
         ),
         Claim(
             TEXT,
@@ -341,7 +341,7 @@ def _introduction():
             "prior's, and nothing about sharing was learned.",
             SOME,
             "ibpcl reproduce sharing --preset paper --datasets mnist,notmnist,permuted,fashion",
-            page="network.md#the-network-at-the-printed-settings",
+            page="forgetting.md#the-network-at-the-printed-settings",
             settings=PRINTED,
         ),
         Claim(
@@ -363,7 +363,7 @@ def _introduction():
             "columns to be in use (errata).",
             SOME,
             PRINTED_MASKS,
-            page="network.md#the-network-at-the-printed-settings",
+            page="forgetting.md#the-network-at-the-printed-settings",
             settings=PRINTED,
         ),
         Claim(
@@ -696,7 +696,7 @@ def _considerations():
             SOME,
             PRINTED_MASKS,
             ("tests/continual/test_expansion.py",),
-            "network.md#the-network-at-the-printed-settings",
+            "forgetting.md#the-network-at-the-printed-settings",
         ),
         Claim(
             TEXT,
@@ -714,7 +714,7 @@ def _considerations():
             SOME,
             "ibpcl reproduce expansion",
             ("tests/methods/test_npbcl.py",),
-            "network.md#a-network-that-grows",
+            "forgetting.md#a-network-that-grows",
         ),
         Claim(
             TEXT,
@@ -834,7 +834,7 @@ def _experiments():
             + ". The mean is above those of the first four, and below those of the other three.",
             HALF,
             "ibpcl reproduce ladder --datasets permuted",
-            page="ladder.md#what-was-measured",
+            page="parts.md#what-was-measured",
             settings=PRINTED,
         ),
         Claim(
@@ -860,7 +860,7 @@ def _experiments():
             "higher, but three seeds do not separate the two. Single tasks are not on record.",
             HALF,
             "ibpcl reproduce ladder --datasets permuted",
-            page="ladder.md#what-was-measured",
+            page="parts.md#what-was-measured",
             settings=PRINTED,
         ),
         Claim(
@@ -902,7 +902,7 @@ def _experiments():
             "table is a thousandth of a point.",
             NOT,
             "ibpcl reproduce ladder",
-            page="ladder.md#what-was-measured",
+            page="parts.md#what-was-measured",
             settings=PRINTED,
         ),
         Claim(
@@ -921,7 +921,7 @@ def _experiments():
             "MNIST, where it is a tenth of a point better. It ends with more units.",
             HALF,
             "ibpcl reproduce expansion",
-            page="network.md#a-network-that-grows",
+            page="forgetting.md#a-network-that-grows",
         ),
         Claim(
             TEXT,
@@ -1003,7 +1003,7 @@ def _experiments():
             f"Density of the masks on {ORDER}: {entry('masks', DENSITY, SETS, 'density')} percent.",
             AGREES,
             "ibpcl reproduce masks --datasets mnist,notmnist,permuted,fashion",
-            page="network.md#masks-sharing-capacity",
+            page="forgetting.md#masks-sharing-capacity",
         ),
         Claim(
             TEXT,
@@ -1015,7 +1015,7 @@ def _experiments():
             "per task, not on Permuted MNIST. The accuracy is that of the row of the abstract.",
             SOME,
             PRINTED_MASKS,
-            page="network.md#the-network-at-the-printed-settings",
+            page="forgetting.md#the-network-at-the-printed-settings",
             settings=PRINTED,
         ),
         Claim(
@@ -1048,7 +1048,7 @@ def _experiments():
             SOME,
             PRINTED_MASKS,
             ("tests/primitives/test_stick_breaking.py",),
-            "network.md#the-network-at-the-printed-settings",
+            "forgetting.md#the-network-at-the-printed-settings",
         ),
         Claim(
             TEXT,
@@ -1067,7 +1067,7 @@ def _experiments():
             + " points after one, two and three learned pairs.",
             SOME,
             "ibpcl reproduce capacity --datasets mnist,notmnist,permuted,fashion",
-            page="network.md#masks-sharing-capacity",
+            page="forgetting.md#masks-sharing-capacity",
         ),
         Claim(
             TEXT,
@@ -1082,7 +1082,7 @@ def _experiments():
             + ". Newer tasks use more weights.",
             NOT,
             "ibpcl reproduce capacity --preset paper --datasets mnist,notmnist,permuted,fashion",
-            page="network.md#the-network-at-the-printed-settings",
+            page="forgetting.md#the-network-at-the-printed-settings",
             settings=PRINTED,
         ),
         Claim(
@@ -1098,7 +1098,7 @@ def _experiments():
             HALF,
             "ibpcl reproduce sharing --datasets mnist,notmnist,permuted,fashion",
             ("docs/figures/sharing.png",),
-            "network.md#masks-sharing-capacity",
+            "forgetting.md#masks-sharing-capacity",
         ),
         Claim(
             TEXT,
@@ -1113,7 +1113,7 @@ def _experiments():
             "prior, so the sharing was not learned from the tasks.",
             HALF,
             "ibpcl reproduce sharing --preset paper --datasets notmnist,permuted",
-            page="network.md#the-network-at-the-printed-settings",
+            page="forgetting.md#the-network-at-the-printed-settings",
             settings=PRINTED,
         ),
         Claim(
@@ -1153,7 +1153,7 @@ def _experiments():
             "connections. Negative transfer was not measured.",
             HALF,
             "ibpcl reproduce sharing --datasets mnist,notmnist,permuted,fashion",
-            page="network.md#masks-sharing-capacity",
+            page="forgetting.md#masks-sharing-capacity",
         ),
         Claim(
             TEXT,
@@ -1184,7 +1184,7 @@ def _supplement():
             DEFINED,
             "ibpcl run split-mnist --preset paper",
             ("tests/test_results.py",),
-            "ladder.md#the-steps",
+            "parts.md#the-steps",
         ),
         Claim(
             TEXT,
@@ -1201,7 +1201,7 @@ def _supplement():
             + " on Permuted MNIST. Our default does not need it.",
             DEFINED,
             "ibpcl reproduce ladder --datasets mnist,notmnist,permuted",
-            page="ladder.md#what-was-measured",
+            page="parts.md#what-was-measured",
         ),
         Claim(
             TEXT,
@@ -1375,7 +1375,7 @@ def _supplement():
             "although its accuracy is lower.",
             HALF,
             "ibpcl reproduce masks --datasets mnist,notmnist,permuted,fashion",
-            page="network.md#masks-sharing-capacity",
+            page="forgetting.md#masks-sharing-capacity",
         ),
         Claim(
             TEXT,
@@ -1396,7 +1396,7 @@ def _supplement():
             HALF,
             "ibpcl reproduce sharing --datasets mnist,notmnist,permuted,fashion",
             ("docs/figures/sharing.png",),
-            "network.md#masks-sharing-capacity",
+            "forgetting.md#masks-sharing-capacity",
         ),
         Claim(
             TEXT,
@@ -1409,7 +1409,7 @@ def _supplement():
             AGREES,
             "ibpcl reproduce long-stream --set train_limit=5000 --set test_limit=1000",
             ("docs/figures/long-stream.png",),
-            "network.md#a-long-stream",
+            "forgetting.md#a-long-stream",
         ),
         Claim(
             TEXT,
@@ -1426,7 +1426,7 @@ def _supplement():
             "weights, and are learned slightly worse.",
             HALF,
             "ibpcl reproduce long-stream --set train_limit=5000 --set test_limit=1000",
-            page="network.md#a-long-stream",
+            page="forgetting.md#a-long-stream",
         ),
         Claim(
             TEXT,
@@ -1464,7 +1464,7 @@ def _supplement():
             + ".",
             AS_PRINTED,
             "ibpcl reproduce ladder --datasets permuted",
-            page="ladder.md#what-was-measured",
+            page="parts.md#what-was-measured",
             settings=PRINTED,
         ),
         Claim(
