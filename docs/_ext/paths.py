@@ -285,7 +285,7 @@ TUTORIALS = (
 
 # The primitives in the order in which the method uses them.
 DERIVATIONS = {
-    "Weights": ("gaussian",),
+    "Weights": ("gaussian", "low_rank", "full_covariance"),
     "Sticks": ("stick_breaking", "kumaraswamy", "sticks", "stick_divergence", "weibull"),
     "Masks": ("bernoulli", "concrete", "binary_gradients"),
     "Layers": ("linear", "masked_linear", "masked_weights", "local_linear", "activations"),
@@ -306,6 +306,8 @@ SHORT = (
     "activations",
     "stick_divergence",
     "weibull",
+    "low_rank",
+    "full_covariance",
     "horseshoe",
     "latent",
     "quadratic",

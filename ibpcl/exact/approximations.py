@@ -23,12 +23,14 @@ from ibpcl.methods import gvcl as gvcl_rules
 from ibpcl.methods import ivon as ivon_rules
 from ibpcl.methods import laplace as laplace_rules
 from ibpcl.models.elbo import Prior
-from ibpcl.primitives import gaussian, quadratic
+from ibpcl.primitives import full_covariance, gaussian, low_rank, quadratic
 
 EWC_SETTINGS = ewc_rules.Settings(variant="separate", weight=1.0)
 # Examples per step of BGD.  Its step uses the gradient before the step, and overshoots with a wide
 # prior and many examples.
 BATCH = 1
+# Quadrature nodes per axis if common parts of the weights have axes of their own.
+COMMON_NODES = 12
 # Step size of natural gradients, and the most steps until they stand still
 DAMPING = 0.5
 MOST_STEPS = 2000
@@ -70,7 +72,7 @@ def initial(network):
     return Belief(np.zeros(network.size), covariance, {})
 
 
-def best(objective, start):
+def best(objective, start, redundant=False):
     """Minimize an objective to convergence.
 
     Parameters
@@ -79,6 +81,9 @@ def best(objective, start):
         ``objective(v)`` returns a value and its gradient.
     start : ndarray, shape (M,)
         Where the search begins.
+    redundant : bool
+        Whether different ``v`` may describe the same belief.  Newton's step may then be long in a
+        direction in which nothing changes, and a small gradient is enough.
 
     Returns
     -------
@@ -90,9 +95,10 @@ def best(objective, start):
     TrainingError
         If the loss has no minimum, as for separable labels without a prior.
     """
-    found = minimize(objective, start, jac=True, method="BFGS", options={"gtol": 1e-8})
+    accuracy = {"gtol": 1e-6 if redundant else 1e-8}
+    found = minimize(objective, start, jac=True, method="BFGS", options=accuracy)
     # Where a loss only tends to 0, its gradient vanishes too, but Newton's step does not.
-    step = np.abs(found.hess_inv @ found.jac).max()
+    step = np.abs(found.jac if redundant else found.hess_inv @ found.jac).max()
     if not step < LAST_STEP:
         raise TrainingError(
             f"approximations.best: no minimum found; after {found.nit} steps the next one would "
@@ -347,11 +353,147 @@ def expected_loss(network, mu, log_sigma, x, y):
         Its gradients.
     """
     eps, log_mass = points.standard_nodes(network.size)
-    mass = np.exp(log_mass)[:, None]
     w, drawn = gaussian.sample(eps, mu, log_sigma)
+    expected, dw = mean_loss(network, w, log_mass, x, y)
+    return expected, *gaussian.sample_vjp(dw, drawn)
+
+
+def mean_loss(network, w, log_mass, x, y):
+    """Return the mean loss of weighted weight vectors, and its gradient at each of them.
+
+    Parameters
+    ----------
+    network : ibpcl.exact.tiny.TinyNetwork
+        The network.
+    w : ndarray, shape (S, P)
+        The weight vectors.
+    log_mass : ndarray, shape (S,)
+        Log probability of each.
+    x : ndarray, shape (N, D)
+        Inputs.
+    y : ndarray, shape (N,) or (N, C)
+        Targets.
+
+    Returns
+    -------
+    expected : float
+        Nats, summed over the examples.
+    dw : ndarray, shape (S, P)
+        Its gradient.
+    """
+    mass = np.exp(log_mass)[:, None]
     log_p, cache = tiny.log_density(network, w, x, y)
     dw = tiny.log_density_vjp(np.broadcast_to(-mass, log_p.shape), cache)
-    return -(mass * log_p).sum(), *gaussian.sample_vjp(dw, drawn)
+    return -(mass * log_p).sum(), dw
+
+
+def full_vcl(network, before, x, y):
+    r"""Apply variational continual learning with a full covariance.
+
+    .. math:: q_t = \arg\min_q\; \mathbb E_q[L_t(w)] + KL[q \| q_{t - 1}],
+              \qquad q = \mathcal N(\mu, L L^\top)
+
+    by :mod:`ibpcl.primitives.full_covariance`.
+
+    Parameters
+    ----------
+    network : ibpcl.exact.tiny.TinyNetwork
+        The network.
+    before : Belief
+        Belief before the task.
+    x : ndarray, shape (N, D)
+        Inputs.
+    y : ndarray, shape (N,) or (N, C)
+        Targets.
+
+    Returns
+    -------
+    after : Belief
+        Belief after the task.
+    """
+    size = network.size
+    root = np.linalg.cholesky(before.covariance)
+    prior = before.mean, np.log(np.diag(root)), root
+    eps, log_mass = points.standard_nodes(size)
+    below = np.tril_indices(size, -1)
+
+    def parts(v):
+        lower = np.zeros((size, size))
+        lower[below] = v[2 * size :]
+        return v[:size], v[size : 2 * size], lower
+
+    def negative_elbo(v):
+        q = parts(v)
+        w, drawn = full_covariance.sample(eps, *q)
+        expected, dw = mean_loss(network, w, log_mass, x, y)
+        divergence, cache = full_covariance.kl(*q, *prior)
+        slopes = full_covariance.kl_vjp(1.0, cache)[:3]
+        dmu, dlog_sigma, dlower = map(np.add, full_covariance.sample_vjp(dw, drawn), slopes)
+        return expected + divergence, np.concatenate([dmu, dlog_sigma, dlower[below]])
+
+    v = best(negative_elbo, np.concatenate([prior[0], prior[1], root[below]]))
+    mu, log_sigma, lower = parts(v)
+    root = lower + np.diag(np.exp(log_sigma))
+    return Belief(mu, root @ root.T, {})
+
+
+def low_rank_vcl(network, before, x, y, rank=1):
+    r"""Apply variational continual learning with a covariance of low rank plus a diagonal.
+
+    .. math:: q_t = \arg\min_q\; \mathbb E_q[L_t(w)] + KL[q \| q_{t - 1}],
+              \qquad q = \mathcal N(\mu, \mathrm{diag}(\sigma^2) + U^\top U)
+
+    by :mod:`ibpcl.primitives.low_rank`.
+
+    Parameters
+    ----------
+    network : ibpcl.exact.tiny.TinyNetwork
+        The network; its weights and the common parts together are at most 3.
+    before : Belief
+        Belief before the task; its memory has ``log_sigma`` and ``factor`` of the last task, or is
+        empty before the first.
+    x : ndarray, shape (N, D)
+        Inputs.
+    y : ndarray, shape (N,) or (N, C)
+        Targets.
+    rank : int
+        Number R of common parts.
+
+    Returns
+    -------
+    after : Belief
+        Belief after the task.
+    """
+    size = network.size
+    memory = before.memory or {
+        "log_sigma": np.log(np.diag(before.covariance)) / 2,
+        "factor": np.zeros((rank, size)),
+    }
+    prior = before.mean, memory["log_sigma"], memory["factor"]
+    # axes of the weights, and of the common parts
+    eps, log_mass = points.standard_nodes(size + rank, COMMON_NODES)
+
+    def parts(v):
+        return v[:size], v[size : 2 * size], v[2 * size :].reshape(rank, size)
+
+    def negative_elbo(v):
+        mu, log_sigma, factor = q = parts(v)
+        independent, drawn = gaussian.sample(eps[:, :size], mu, log_sigma)
+        common, factor_cache = low_rank.sample(eps[:, size:], factor)
+        expected, dw = mean_loss(network, independent + common, log_mass, x, y)
+        divergence, cache = low_rank.kl(*q, *prior)
+        dmu, dlog_sigma, dfactor = low_rank.kl_vjp(1.0, cache)[:3]
+        slopes = gaussian.sample_vjp(dw, drawn)
+        dfactor = dfactor + low_rank.sample_vjp(dw, factor_cache)
+        gradient = np.concatenate([dmu + slopes[0], dlog_sigma + slopes[1], dfactor.ravel()])
+        return expected + divergence, gradient
+
+    # Parts of 0 are a saddle point: their sign makes no difference.
+    start = prior[2] + np.where(prior[2], 0, np.exp(prior[1]) / 10)
+    v = best(negative_elbo, np.concatenate([*prior[:2], start.ravel()]), redundant=True)
+    mu, log_sigma, factor = parts(v)
+    covariance = np.diag(np.exp(2 * log_sigma)) + factor.T @ factor
+    return Belief(mu, covariance, {"log_sigma": log_sigma, "factor": factor})
 
 
 def bgd(network, before, x, y):
@@ -427,6 +569,8 @@ RULES = {
     "Laplace": laplace,
     "EWC": ewc,
     "VCL": vcl,
+    "VCL, rank 1": low_rank_vcl,
+    "VCL, full": full_vcl,
     "BGD": bgd,
     "IVON": ivon,
 }

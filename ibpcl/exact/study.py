@@ -42,7 +42,8 @@ CHAINS = 12
 DRAWS = 160
 WARM_UP = 160
 STEPS = 14
-# Every learner uses all examples of a task in each step, one step per epoch.
+# By method, or by method and variant.  Every learner uses all examples of a task in each step, one
+# step per epoch.
 COMMON = {"hidden": (NETWORK.hidden,), "batch": TRAIN, "single_head": True}
 SETTINGS = {
     "naive": {"epochs": 400, "rate": 0.02},
@@ -51,6 +52,10 @@ SETTINGS = {
     "laplace": {"epochs": 400, "rate": 0.02, "prior_sigma": PRIOR_SIGMA},
     "vcl": {"epochs": 400, "rate": 0.03, "rate_end": 0.05, "likelihood_epochs": 0}
     | {"prior_sigma": PRIOR_SIGMA},
+    "vcl-rank": {"epochs": 400, "rate": 0.03, "rate_end": 0.05, "likelihood_epochs": 0}
+    | {"prior_sigma": PRIOR_SIGMA, "rank": 2},
+    "vcl-full": {"epochs": 400, "rate": 0.03, "rate_end": 0.05, "likelihood_epochs": 0}
+    | {"prior_sigma": PRIOR_SIGMA, "full_head": True},
     "gvcl": {"epochs": 400, "rate": 0.03, "rate_end": 0.05, "likelihood_epochs": 0}
     | {"prior_sigma": PRIOR_SIGMA},
     "bgd": {"epochs": 150, "start_sigma": 0.1},
@@ -65,6 +70,8 @@ LABELS = {
     "ewc": "EWC",
     "laplace": "Laplace",
     "vcl": "VCL",
+    "vcl-rank": "VCL, rank 2",
+    "vcl-full": "VCL, full head",
     "gvcl": "GVCL",
     "bgd": "BGD",
     "ivon": "IVON",
@@ -228,7 +235,7 @@ def learner(name, seed=0):
     learner : ibpcl.continual.learner.Learner
         The package's learner with the settings of the study.
     """
-    about = method(name)
+    about = method(name.partition("-")[0])
     return about.learner(about.settings(**COMMON, **SETTINGS[name]), seed, "numpy")
 
 

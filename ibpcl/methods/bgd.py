@@ -71,6 +71,8 @@ class Settings(SequentialSettings):
 
     # fixed settings, which the network and the predictions of VCL read
     local = False
+    rank = 0
+    full_head = False
     coreset = "none"
 
 

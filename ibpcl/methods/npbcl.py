@@ -48,7 +48,7 @@ from ibpcl.primitives import weibull
 __all__ = ["NPBCL", "PRESETS", "Settings"]
 
 # Blocks of the parameter vector that weight_rate and mask_rate apply to.
-OF_WEIGHTS = ("mu", "log_sigma", "noise", "codes", "prior")
+OF_WEIGHTS = ("mu", "log_sigma", "factor", "noise", "codes", "prior")
 OF_MASKS = ("rho", "sticks", "alpha")
 # Selects the noise of units that are added after masked training; no phase has so many steps.
 AFTER_LAST_STEP = 2**32 - 1

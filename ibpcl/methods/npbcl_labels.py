@@ -10,7 +10,9 @@ from ibpcl.errors import TrainingError
 from ibpcl.inference.objectives import Weighted
 from ibpcl.models import likelihoods, starts
 from ibpcl.models.architecture import from_line
+from ibpcl.models.correlated import FullCovariance
 from ibpcl.models.elbo import Elbo
+from ibpcl.models.layers import Gaussian
 from ibpcl.models.masked import Masked
 from ibpcl.models.network import classifier
 from ibpcl.models.parameters import corner
@@ -146,7 +148,11 @@ class LabelModel:
         """
         settings = self.settings
         likelihood = self.likelihood(regression)
-        options = {"activation": settings.activation, "model": settings.mask_model}
+        options = {
+            "activation": settings.activation,
+            "model": settings.mask_model,
+            "head": FullCovariance if settings.full_head else Gaussian,
+        }
         if settings.network:
             line = settings.network
             return from_line(inputs, line, likelihood, outputs, Masked, widths=hidden, **options)

@@ -297,6 +297,11 @@ class Settings(MaskedSettings):
         choices=OF_CLASSES,
     )
     single_head: bool = option(False, "One head for all tasks instead of one per task (Sec. 4.2).")
+    full_head: bool = option(
+        False,
+        "Full covariance of the weights of a head, which needs a head per task and a network that "
+        "does not grow (not in the paper).",
+    )
     prediction_samples: int = option(
         100, "Monte Carlo samples per prediction (supplement D: 100).", at_least=1, at_most=100_000
     )
@@ -396,6 +401,12 @@ class Settings(MaskedSettings):
 
     def __post_init__(self):
         super().__post_init__()
+        if self.full_head and (self.single_head or self.expand):
+            raise ValueError(
+                "npbcl: full_head needs single_head = false and expand = false, because a shared "
+                "head would have to be cut and to grow, got "
+                f"single_head {self.single_head} and expand {self.expand}"
+            )
         if self.network:
             plan = parse(self.network, "npbcl")
             masks = plan.masks

@@ -17,6 +17,11 @@ VCL.  With one task, VCL is Bayes by Backprop (Blundell et al., 2015).
 task is predicted, a copy of the posterior is trained on them.  With a single head for all tasks the
 coresets are merged.
 
+**Correlated weights.**  The mean field underestimates how uncertain the weights are together.  With
+``rank`` the covariance of the weights of each layer is :math:`\mathrm{diag}(\sigma^2) + U^\top U`
+with so many rows U, and with ``full_head`` that of a head is full (:mod:`ibpcl.models.correlated`).
+With a rank of 0 and without ``full_head`` the weights are independent.
+
 With ``local``, pre-activations are drawn (Kingma, Salimans and Welling, 2015), with separate noise
 for each example.  Without it, weights are drawn, as in the original code.
 
@@ -28,6 +33,7 @@ those of the prior, means could move only slowly.
 """
 
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import ClassVar
 
 import numpy as np
@@ -56,12 +62,16 @@ from ibpcl.methods.sequential import (
 from ibpcl.methods.settings_docs import documented
 from ibpcl.models import prediction, starts
 from ibpcl.models.architecture import from_line, line_option, parse
+from ibpcl.models.correlated import FullCovariance, LowRank
 from ibpcl.models.elbo import GRADIENT, Prior
 from ibpcl.models.layers import ACTIVATIONS, Drawn, Gaussian
 from ibpcl.models.likelihoods import Softmax
 from ibpcl.models.network import classifier
 from ibpcl.noise import generator
 from ibpcl.options import called, option
+
+# Size of the first common parts of the weights, relative to the standard deviation of the others.
+START_COMMON = 0.1
 
 
 @documented
@@ -88,6 +98,10 @@ class PosteriorSettings(OneRate):
         0.1, "Standard deviation of the random initial means of weights.", above=0
     )
 
+    # fixed settings, which only VCL lets a user choose
+    rank = 0
+    full_head = False
+
 
 @documented
 @dataclass(frozen=True, init=False)
@@ -112,6 +126,15 @@ class Settings(NetworkSettings):
 
     method = "vcl"
 
+    rank: int = option(
+        0,
+        "Common parts of the weights of a layer: their covariance is diagonal plus this rank.",
+        at_least=0,
+        at_most=1000,
+    )
+    full_head: bool = option(
+        False, "Full covariance of the weights of a head, in place of that of the other layers."
+    )
     coreset: str = option(
         "none",
         "Selection of the coreset of a task; k_center spreads it over the inputs.",
@@ -177,7 +200,7 @@ class GaussianClassifier:
     @property
     def rates(self):
         """Learning rate of each block of parameters."""
-        return dict.fromkeys(("mu", "log_sigma"), self.settings.rate)
+        return dict.fromkeys(("mu", "log_sigma", "factor"), self.settings.rate)
 
     @property
     def temperatures(self):
@@ -188,7 +211,8 @@ class GaussianClassifier:
         """Return the network with the given widths and one kind of layers.
 
         Layers that draw weights have the same parameters as layers that draw pre-activations.  If
-        the settings describe a network in a line, this replaces ``hidden``.
+        the settings describe a network in a line, this replaces ``hidden``.  With ``settings.rank``
+        or ``settings.full_head``, layers have correlated weights instead, drawn in the same way.
 
         Parameters
         ----------
@@ -207,10 +231,19 @@ class GaussianClassifier:
         network : ibpcl.models.network.Network
             Architecture only.
         """
-        line = self.settings.network
+        settings = self.settings
+        line = settings.network
         build = from_line if line else classifier
+        options = {}
+        head = kind
+        if settings.rank:
+            options = {"rank": settings.rank} | ({"local": False} if kind is Drawn else {})
+            kind = LowRank
+            head = partial(LowRank, **options)
+        if settings.full_head:
+            head = FullCovariance
         return build(
-            inputs, line or hidden, Softmax(), outputs, kind, self.settings.activation, kind
+            inputs, line or hidden, Softmax(), outputs, kind, settings.activation, head, **options
         )
 
     def as_trained(self, network):
@@ -262,11 +295,18 @@ class GaussianClassifier:
         Returns
         -------
         vector : ndarray, shape (P,)
-            Random means, and standard deviations ``settings.start_sigma``.
+            Random means, and standard deviations ``settings.start_sigma``.  Common parts of the
+            weights are random and small, and a head with a full covariance starts without
+            correlations.
         """
         rng = generator(context.key())
         means = starts.normal(rng, self.settings.start_spread)
-        return network.initial(means, self.settings.start_sigma)
+        vector = network.initial(means, self.settings.start_sigma)
+        views = network.layout.layers(vector)
+        for name, layer in network.layers.items():
+            if isinstance(layer, LowRank):
+                layer.start(views[name], rng, START_COMMON * self.settings.start_sigma)
+        return vector
 
     def sticks_prior(self, network, vector, first):
         """Return the prior of the sticks by layer, which is empty without sticks.

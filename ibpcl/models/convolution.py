@@ -28,6 +28,7 @@ from math import prod
 
 import numpy as np
 
+from ibpcl.models.correlated import LowRank
 from ibpcl.models.layers import Gaussian, Images, Layer
 from ibpcl.models.masked import Masked
 from ibpcl.models.stage import Stage
@@ -305,7 +306,7 @@ def of_kind(
         convolution.positions(size, window, stride, padding, f"{side} of the kernel")
         for size, window, side in zip(image, kernel, ("height", "width"), strict=False)
     )
-    if kind in (Gaussian, Masked):
+    if kind in (Gaussian, Masked, LowRank):
         options.setdefault("local", positions == 1)
     layer = kind(name, prod(patch), filters, activation, positions=positions, **options)
     return Convolution(layer, tuple(image), tuple(kernel), stride, padding, window)

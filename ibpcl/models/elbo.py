@@ -73,6 +73,8 @@ class ElboCache(NamedTuple):
         Positions, distribution and cache of each part of the weights' divergence.
     sticks : dict of str to tuple
         Caches of the sticks' divergences, by layer.
+    correlations : dict of str to tuple
+        Caches of what correlations add to the weights' divergence, by layer.
     scale : float
         N / batch.
     log_p : ndarray, shape (S, N)
@@ -86,6 +88,7 @@ class ElboCache(NamedTuple):
     likelihood: tuple
     weights: list | None
     sticks: dict
+    correlations: dict
     scale: float
     log_p: np.ndarray
     divergences: dict
@@ -142,6 +145,9 @@ class Prior(NamedTuple):
         Prior of the remaining elements: :class:`Flat`, or any object with ``kl(mu, log_sigma) ->
         (nats, cache)`` and ``kl_vjp(dkl, cache) -> (dmu, dlog_sigma)``.  None if they have no
         prior, so that their divergence counts as 0.
+    correlations : dict of str to dict of str to ndarray
+        Prior of each layer with correlated weights (:mod:`ibpcl.models.correlated`): its parameters
+        by name, by layer.  None if there are none.
     """
 
     mu: np.ndarray
@@ -149,6 +155,7 @@ class Prior(NamedTuple):
     sticks: dict
     informative: np.ndarray | None = None
     others: object = None
+    correlations: dict | None = None
 
     @classmethod
     def at(cls, layout, vector, sticks=None, informative=None, others=None):
@@ -173,12 +180,17 @@ class Prior(NamedTuple):
         prior : Prior
             The prior; its arrays are views into ``vector``.
         """
+        layers = layout.layers(vector)
+        correlated = [
+            entry.name.partition(".")[0] for entry in layout.entries if entry.block == "factor"
+        ]
         return cls(
             vector[layout.block("mu")],
             vector[layout.block("log_sigma")],
             sticks or {},
             informative,
             others,
+            {name: layers[name] for name in correlated},
         )
 
 
@@ -245,6 +257,13 @@ def elbo(
     log_p, likelihood_cache = network.likelihood.log_density(views, outputs, targets, backend)
     parts = {name: values.mean() for name, values in divergences.items()}
     kl_weights, weights_cache = _kl_weights(network.layout, vector, prior, backend)
+    correlation_caches = {}
+    correlated = prior.correlations if prior is not None else None
+    for name, layer_prior in (correlated or {}).items():
+        added, correlation_caches[name] = network.layers[name].kl_correlations(
+            views[name], layer_prior, backend
+        )
+        kl_weights = kl_weights + added
     kl_sticks = 0.0
     kl_alpha = 0.0
     stick_caches = {}
@@ -262,6 +281,7 @@ def elbo(
         likelihood_cache,
         weights_cache,
         stick_caches,
+        correlation_caches,
         scale,
         log_p,
         divergences,
@@ -331,7 +351,11 @@ def elbo_vjp(dparts, cache, dloss=None):
         extra[name] = network.with_sticks(name).kl_sticks_vjp(
             (dparts.kl_sticks, dparts.kl_alpha), stick_cache
         )
-    for layer, names in extra.items():
+    correlations = {
+        name: network.layers[name].kl_correlations_vjp(dparts.kl_weights, correlation_cache)
+        for name, correlation_cache in cache.correlations.items()
+    }
+    for layer, names in (*extra.items(), *correlations.items()):
         for name, value in names.items():
             views[layer][name] += value
     _add_kl_weights_vjp(network.layout, gradient, dparts.kl_weights, cache.weights)

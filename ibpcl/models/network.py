@@ -35,6 +35,7 @@ BLOCKS = (
     "prior_rho",
     "film",
     "scales",
+    "factor",
 )
 INPUTS = "inputs"  # the source of the first layer, see Network.sources
 KINDS = {"plain": Plain, "gaussian": Gaussian, "masked": Masked}

@@ -35,6 +35,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ibpcl.models.codes import Codes
+from ibpcl.models.correlated import FullCovariance
 from ibpcl.models.layers import Gaussian, Layer
 from ibpcl.models.masked import Masked
 from ibpcl.models.network import INPUTS
@@ -162,7 +163,8 @@ def cut(network, outputs, masks=None):
 def droppable(network):
     """Return the stages whose single outputs can be left out.
 
-    The next stage must read them one by one: it is a layer, or consists of codes.
+    The next stage must read them one by one: it is a layer, or consists of codes.  In a layer with
+    a full covariance, the weights of one input depend on those of the others.
 
     Parameters
     ----------
@@ -177,7 +179,8 @@ def droppable(network):
     stages = network.stages
     names = {INPUTS} if isinstance(stages[0], Layer) else set()
     for stage, reader in pairwise(stages):
-        if isinstance(stage, (Layer, Codes)) and isinstance(reader, (Layer, Codes)):
+        reads = isinstance(reader, (Layer, Codes)) and not isinstance(reader, FullCovariance)
+        if isinstance(stage, (Layer, Codes)) and reads:
             names.add(stage.name)
     return names
 

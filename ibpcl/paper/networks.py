@@ -15,6 +15,7 @@ from ibpcl.models import likelihoods, plain, scaled, starts
 from ibpcl.models.binary import Conditional
 from ibpcl.models.controller import Controller
 from ibpcl.models.convolution import SHARING, LayerNorm, Pool, of_kind
+from ibpcl.models.correlated import FullCovariance, LowRank
 from ibpcl.models.depth import Blocks
 from ibpcl.models.elbo import Flat, Prior
 from ibpcl.models.film import Film
@@ -518,6 +519,39 @@ def posterior_scales(seed=0):
     return scaled.Scales(*rng.normal(scale=0.5, size=(2, 3)), *rng.normal(scale=0.5, size=2))
 
 
+def check_correlations(kind, seed=0, **options):
+    """Check what the correlations of a layer add to the divergence of its weights.
+
+    Parameters
+    ----------
+    kind : type
+        The class of the layer.
+    seed : int
+        Determines the random inputs.
+    **options
+        Arguments of the layer.
+
+    Returns
+    -------
+    report : ibpcl.verify.Report
+        Verdict of the gradient check.
+    """
+    layer = kind("layer", 5, 3, "tanh", **options)
+    layout = Layout(layer.entries())
+    rng = np.random.default_rng(seed)
+    prior = layout.layers(rng.normal(scale=0.5, size=layout.size))["layer"]
+
+    def f(vector):
+        return layer.kl_correlations(layout.layers(vector)["layer"], prior, NUMPY)
+
+    def f_vjp(ddivergence, cache):
+        gradient = np.zeros(layout.size)
+        collect({"layer": layer.kl_correlations_vjp(ddivergence, cache)}, layout.layers(gradient))
+        return gradient
+
+    return whole(f, f_vjp, rng.normal(scale=0.5, size=layout.size), seed)
+
+
 def check_likelihood(likelihood, seed=0):
     """Check a likelihood's gradient at the outputs, and at a learned noise.
 
@@ -849,6 +883,18 @@ CHECKS = {
         Units, (np.full(3, 2.0), np.ones(3)), seed
     ),
     "ibpcl.models.scaled.Scaled.forward_vjp": lambda seed=0: check_layer(scaled.Scaled, seed),
+    "ibpcl.models.correlated.LowRank.forward_vjp": lambda seed=0: check_layer(
+        LowRank, seed, rank=2
+    ),
+    "ibpcl.models.correlated.LowRank.kl_correlations_vjp": lambda seed=0: check_correlations(
+        LowRank, seed, rank=2
+    ),
+    "ibpcl.models.correlated.FullCovariance.forward_vjp": lambda seed=0: check_layer(
+        FullCovariance, seed
+    ),
+    "ibpcl.models.correlated.FullCovariance.kl_correlations_vjp": lambda seed=0: check_correlations(
+        FullCovariance, seed
+    ),
     "ibpcl.models.scaled.Scaled.kl_sticks_vjp": lambda seed=0: check_scales(
         lambda parameters, layer: layer.kl_sticks(parameters, 0.3, NUMPY),
         scaled.Scaled("layer", 5, 3).kl_sticks_vjp,
@@ -892,6 +938,9 @@ CHECKS = {
 # Further cases of stages, by the name of the check.
 STAGES = {
     "layers.Drawn.forward": lambda seed=0: check_layer(Drawn, seed),
+    "correlated.LowRank.forward.weights": lambda seed=0: check_layer(
+        LowRank, seed, rank=2, local=False
+    ),
     "scaled.Scaled.forward.weights": lambda seed=0: check_layer(scaled.Scaled, seed, local=False),
     "layers.Drawn.forward.masked": lambda seed=0: check_layer(Drawn, seed, mask=0.6),
     **{

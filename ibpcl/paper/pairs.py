@@ -26,8 +26,8 @@ from ibpcl.primitives import convolution
 # {"a", "b"}".
 PARAMETER = re.compile(r"^(\w+(?:, \w+)*) : (.+)$", re.MULTILINE)
 SHAPE = re.compile(r"shape \(([^)]*)\)")
-# G: the gates of an LSTM, always 4; M: the weights that a mask keeps, at most D K.
-SIZES = {"S": 3, "N": 4, "D": 5, "K": 2, "C": 3, "P": 6, "T": 3, "G": 4, "M": 6}
+# G: the gates of an LSTM, always 4; M: the weights that a mask keeps, at most D K; R: a rank.
+SIZES = {"S": 3, "N": 4, "D": 5, "K": 2, "C": 3, "P": 6, "T": 3, "G": 4, "M": 6, "R": 2}
 # Smaller sizes for images, whose arrays have up to five axes, and for their kernels.
 IMAGE_SIZES = {"S": 2, "N": 2, "D": 2, "K": 2, "H": 4, "W": 3, "I": 3, "J": 2}
 # Values of each whole number that sets up a function: a pair is checked with all of them.
@@ -117,6 +117,10 @@ DOMAINS = {
             "f",
             "gain",
             "shift",
+            "factor",
+            "prior_factor",
+            "lower",
+            "prior_lower",
         ),
         _real,
     ),

@@ -39,13 +39,16 @@ H = mpf(10) ** -100
 LEAST = {np.float32: 1e-37, np.float64: mpf(10) ** -150}  # the type has none, or the differences
 TOLERANCE = {np.float32: 4e-6, np.float64: 4e-14}
 # Linear algebra, and compositions of the functions below, which have no extremes themselves.  The
-# integral is accurate to 1e-6 by design.  Normalization has its extremes in test_normalization.py.
+# integral is accurate to 1e-6 by design.  Normalization has its extremes in test_normalization.py,
+# and correlated weights have theirs in test_correlated_gaussians.py.
 COMPOSED = {
     "convolution",
     "film",
+    "full_covariance",
     "linear",
     "local_convolution",
     "local_linear",
+    "low_rank",
     "lstm",
     "masked_convolution",
     "masked_linear",
