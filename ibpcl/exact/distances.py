@@ -1,6 +1,6 @@
 r"""Distances of approximate beliefs from the exact posterior of two weights, in nats.
 
-``python -m ibpcl.exact.distances --seeds 5`` prints the table of ``docs/correlated-weights.md``.
+``python -m ibpcl.exact.distances --seeds 3`` prints the table of ``docs/correlated-weights.md``.
 
 .. math:: KL[q_t \| p(w | \mathcal D_{1:t})] = \mathbb E_{q_t}\bigl[\log q_t(w)
           - \log p(w, \mathcal D_{1:t})\bigr] + \log p(\mathcal D_{1:t})
@@ -16,7 +16,7 @@ import numpy as np
 
 from ibpcl.exact import approximations, points, tiny
 from ibpcl.exact.study import write
-from ibpcl.experiments.tables import FINE_NATS, Entry, Table, text
+from ibpcl.experiments.tables import DIVERGENCE, Entry, Table, text
 from ibpcl.noise import Key, generator
 from ibpcl.numerics import sigmoid
 
@@ -105,7 +105,7 @@ def measured(seeds):
                 distance(NETWORK, each[t], data[: t + 1])
                 for each, data in zip(beliefs, runs, strict=True)
             )
-            entries.append(Entry(name, f"task {t + 1}", values, FINE_NATS))
+            entries.append(Entry(name, f"task {t + 1}", values, DIVERGENCE))
     return Table("distance to the exact posterior", tuple(entries))
 
 
@@ -118,7 +118,7 @@ def main(arguments=None):
         Words of the command line; those of this process if not given.
     """
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("--seeds", type=int, default=5, help="number of seeds")
+    parser.add_argument("--seeds", type=int, default=3, help="number of seeds")
     parser.add_argument("--out", help="folder for values.csv")
     options = parser.parse_args(arguments)
     table = measured(options.seeds)

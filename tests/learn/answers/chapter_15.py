@@ -8,6 +8,8 @@ LEAP = "        w = w + step * r\n        r = r - step / 2 * A @ w\n"
 UPDATE = "return np.linalg.solve(new, precision @ mean + X.T @ y / noise**2), new"
 PARTS = "return model, total - model"
 
+DETERMINANT = "return 2 * np.sum(log_sigma) + np.log(total), (log_sigma, w, total)"
+SLOPES = "return dvalue * (2 - 2 * w * w / total), dvalue * 2 * w * np.exp(-log_sigma) / total"
 MIXED = "return (h * optimum + pull * mean) / (h + pull), precision + h / beta"
 
 WRONG = {
@@ -100,5 +102,16 @@ WRONG = {
         (MIXED, "return precision + h / beta, (h * optimum + pull * mean) / (h + pull)", "swapped"),
         ("pull = beta * precision", "pull = precision", "elementwise_factor"),
         ("pull = beta * precision", "pull = precision / beta", "elementwise_factor"),
+    ],
+    "15.9": [
+        (DETERMINANT, DETERMINANT.replace("2 * np.sum", "np.sum"), "elementwise_factor"),
+        (DETERMINANT, DETERMINANT.replace("np.log(total)", "np.log(total) / 2")),
+        (DETERMINANT, DETERMINANT.replace(" + np.log(total)", ""), "ignored_input"),
+        (DETERMINANT, DETERMINANT.replace("+ np.log", "- np.log"), "sign"),
+        ("w = u * np.exp(-log_sigma)", "w = u", "elementwise_factor"),
+        (SLOPES, SLOPES.replace("2 - 2 * w * w / total", "2 + 0 * w"), "missing_term"),
+        (SLOPES, SLOPES.replace("2 - 2", "2 + 2"), "sign"),
+        (SLOPES, SLOPES.replace("dvalue * 2 * w", "dvalue * w"), "constant_factor"),
+        (SLOPES, SLOPES.replace(" * np.exp(-log_sigma) / total", " / total"), "elementwise_factor"),
     ],
 }

@@ -66,3 +66,10 @@ def weighted_update(rng, size):
         "optimum": rng.standard_normal(p + 1),
         "beta": float(rng.uniform(0.1, 2)),
     }
+
+
+def log_determinant(rng, size):
+    """Return inputs of ``log_determinant``."""
+    (p,) = _sizes(rng, size, 1)
+    log_sigma, u = rng.standard_normal((2, p + 2))
+    return {"log_sigma": 0.5 * log_sigma, "u": u}

@@ -176,3 +176,44 @@ def whose_part():
 def beating_exact():
     """Choose why NPBCL can forget less than exact inference."""
     return "b"
+
+
+def log_determinant(log_sigma, u):
+    r"""Return the log determinant of a covariance of rank one plus a diagonal.
+
+    .. math:: \log\bigl|\mathrm{diag}(\sigma^2) + u u^\top\bigr|
+
+    Parameters
+    ----------
+    log_sigma : ndarray, shape (P,)
+        Log standard deviations of the independent parts.
+    u : ndarray, shape (P,)
+        Common part.
+
+    Returns
+    -------
+    value : float
+    cache : object
+        Input of ``log_determinant_vjp``.
+    """
+    w = u * np.exp(-log_sigma)
+    total = 1 + np.sum(w * w)
+    return 2 * np.sum(log_sigma) + np.log(total), (log_sigma, w, total)
+
+
+def log_determinant_vjp(dvalue, cache):
+    """Pull the gradient at the log determinant back to log standard deviations and common part.
+
+    Parameters
+    ----------
+    dvalue : float
+    cache : object
+        From ``log_determinant``.
+
+    Returns
+    -------
+    dlog_sigma : ndarray, shape (P,)
+    du : ndarray, shape (P,)
+    """
+    log_sigma, w, total = cache
+    return dvalue * (2 - 2 * w * w / total), dvalue * 2 * w * np.exp(-log_sigma) / total

@@ -1,5 +1,7 @@
 """Loops."""
 
+import math
+
 import numpy as np
 
 
@@ -65,3 +67,19 @@ def weighted_update(mean, precision, h, optimum, beta):
         new_precision.append(p + a / beta)
         new_mean.append((a * best / beta + p * m) / new_precision[-1])
     return np.array(new_mean), np.array(new_precision)
+
+
+def log_determinant(log_sigma, u):
+    total = 1.0
+    for a, b in zip(log_sigma, u, strict=True):
+        total += (b / math.exp(a)) ** 2
+    return 2 * sum(log_sigma) + math.log(total), (log_sigma, u, total)
+
+
+def log_determinant_vjp(dvalue, cache):
+    log_sigma, u, total = cache
+    dlog_sigma, du = [], []
+    for a, b in zip(log_sigma, u, strict=True):
+        dlog_sigma.append(2 * dvalue * (1 - b**2 * math.exp(-2 * a) / total))
+        du.append(2 * dvalue * b * math.exp(-2 * a) / total)
+    return np.array(dlog_sigma), np.array(du)

@@ -52,3 +52,13 @@ def beating_exact():
 def weighted_update(mean, precision, h, optimum, beta):
     new = np.diag(precision + h / beta)
     return np.linalg.solve(new, precision * mean + h * optimum / beta), np.diag(new)
+
+
+def log_determinant(log_sigma, u):
+    covariance = np.diag(np.exp(2 * log_sigma)) + np.outer(u, u)
+    return np.linalg.slogdet(covariance)[1], (log_sigma, u, np.linalg.inv(covariance))
+
+
+def log_determinant_vjp(dvalue, cache):
+    log_sigma, u, inverse = cache
+    return dvalue * 2 * np.exp(2 * log_sigma) * np.diag(inverse), dvalue * 2 * inverse @ u

@@ -55,3 +55,15 @@ def beating_exact():
 def weighted_update(mean, precision, h, optimum, beta):
     share = h / (h + beta * precision)
     return mean + share * (optimum - mean), (beta * precision + h) / beta
+
+
+def log_determinant(log_sigma, u):
+    precision = np.exp(-2 * log_sigma)
+    share = u @ (precision * u)
+    return np.log1p(share) - np.log(precision).sum(), (u * precision, u, share)
+
+
+def log_determinant_vjp(dvalue, cache):
+    pulled, u, share = cache
+    du = 2 * dvalue / (1 + share) * pulled
+    return 2 * dvalue - u * du, du
