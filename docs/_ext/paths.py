@@ -297,7 +297,7 @@ DERIVATIONS = {
         "pooled_convolution",
     ),
     "Deep networks": ("normalization", "residual"),
-    "Outputs": ("likelihoods", "latent"),
+    "Outputs": ("likelihoods", "latent", "class_posterior"),
     "Other methods": ("quadratic", "horseshoe", "proximal", "lstm", "film"),
 }
 # Sections of docs/short-derivations.md, for primitives that no tutorial derives.
@@ -310,6 +310,7 @@ SHORT = (
     "full_covariance",
     "horseshoe",
     "latent",
+    "class_posterior",
     "quadratic",
     "proximal",
     "lstm",

@@ -177,6 +177,14 @@ SPACES = {
         "threshold": LogUniform(1e-3, 0.3),
     },
     "gpm": {**FALLING, "threshold": LogUniform(0.5, 1.0), "start": Choice(("uniform", "he"))},
+    "m2": {
+        "epochs": Choice((2, 5, 10)),
+        "finetune_epochs": Choice((10, 20, 45)),
+        "weight_rate": LogUniform(1e-3, 1e-2),
+        "finetune_rate": LogUniform(1e-3, 1e-2),
+        "label_weight": LogUniform(0.01, 10.0),
+        "latent": Choice((10, 20, 50)),
+    },
     "ivon": {
         "epochs": EPOCHS,
         "rate": LogUniform(1e-3, 0.1),

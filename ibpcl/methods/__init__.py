@@ -64,6 +64,7 @@ ABOUT = {
     "pruning": About("Pruning", "Golkar et al. (2019)", ("task",)),
     "horseshoe": About("Horseshoe", "Ghosh et al. (2018)", ("task", "domain")),
     "ivon": About("IVON", "Shen et al. (2024)", ("task", "domain")),
+    "m2": About("M2", "Kingma et al. (2014)", ("task",)),
     "gpm": About("GPM", "Saha et al. (2021)", ("task", "domain")),
 }
 # The learner's class of each method, in the module of the same name.

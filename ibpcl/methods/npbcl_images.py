@@ -137,12 +137,16 @@ class ImageModel:
             inputs,
             hidden,
             settings.latent,
-            of_pixels(settings.likelihood, settings.pixel_sigma),
+            self.pixels(),
             None,
             settings.activation,
             settings.latent_prior != "standard",
             model=settings.mask_model,
         )
+
+    def pixels(self):
+        """Return the likelihood of the pixels of an image."""
+        return of_pixels(self.settings.likelihood, self.settings.pixel_sigma)
 
     def hidden(self, network):
         """Return the units of each hidden layer of the encoder.
@@ -304,7 +308,7 @@ class ImageModel:
                         used, concentration, settings.mask_model
                     )
         if x is not None:
-            views["pixels"]["bias.mu"][...] = pixel_biases(x, network.likelihood)
+            views["pixels"]["bias.mu"][...] = pixel_biases(x, self.pixels())
         views["pixels"]["bias.log_sigma"][...] = np.log(settings.start_sigma)
         write(views.get("prior", {}), posterior.get("prior", {}))
         # the codes of each task start around a different random mean
@@ -388,7 +392,9 @@ class ImageModel:
             The masks, and for the pixels all weights of units that have an incoming weight.
         """
         return masks | {
-            "pixels": np.repeat(_active(network, masks)[:, None], network.outputs, axis=1)
+            "pixels": np.repeat(
+                _active(network, masks)[:, None], network.layers["pixels"].units, axis=1
+            )
         }
 
 

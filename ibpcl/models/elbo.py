@@ -252,7 +252,7 @@ def elbo(
     scale = examples / len(x)
     views = network.layout.layers(vector)
     (outputs, divergences), network_cache = network.forward(
-        vector, x, noise, Pass(backend, masks, tau, scale, draw)
+        vector, x, noise, Pass(backend, masks, tau, scale, draw, targets)
     )
     log_p, likelihood_cache = network.likelihood.log_density(views, outputs, targets, backend)
     parts = {name: values.mean() for name, values in divergences.items()}

@@ -48,6 +48,9 @@ class Pass(NamedTuple):
         Number of examples of the task for which each example of the minibatch counts, N / batch.
     draw : ibpcl.models.binary.Binary, ibpcl.models.binary.Conditional or None
         What draws sampled masks, if they are not relaxed; see :mod:`ibpcl.models.binary`.
+    targets : ndarray or None
+        Targets of the minibatch, for a network whose forward pass reads labels
+        (:mod:`ibpcl.models.class_codes`).
     """
 
     backend: object
@@ -55,6 +58,7 @@ class Pass(NamedTuple):
     tau: float | None = None
     scale: float = 1.0
     draw: object = None
+    targets: np.ndarray | None = None
 
 
 class Draw(NamedTuple):

@@ -166,6 +166,23 @@ class Network:
         """
         return self if seen is None else replace(self, likelihood=self.likelihood.among(seen))
 
+    def rows(self, name, batch):
+        """Return how many rows a layer or stage evaluates for a minibatch.
+
+        Parameters
+        ----------
+        name : str
+            Name of the layer or stage; not used.
+        batch : int
+            Number of examples N.
+
+        Returns
+        -------
+        rows : int
+            The same number.
+        """
+        return batch
+
     def noise(self, key, samples, batch, backend, dtype=np.float32, relaxed=True):
         """Draw the noise of one pass.
 
@@ -196,10 +213,12 @@ class Network:
         silent = samples == 0
         samples = max(1, samples)
         for name, layer in self.layers.items():
-            wanted[name] = layer.noise(key._replace(stream=stream), samples, batch, relaxed)
+            rows = self.rows(name, batch)
+            wanted[name] = layer.noise(key._replace(stream=stream), samples, rows, relaxed)
             stream += layer.streams
         for stage in self.composed:
-            draws = stage.noise(key._replace(stream=stream), samples, batch, relaxed)
+            rows = self.rows(stage.name, batch)
+            draws = stage.noise(key._replace(stream=stream), samples, rows, relaxed)
             stream += stage.streams
             # a convolution has the name of its layer, and draws nothing itself
             wanted |= {stage.name: draws} if draws else {}

@@ -11,8 +11,9 @@ from ibpcl.continual.task import Task
 from ibpcl.methods.npbcl_images import ImageNPBCL, ImageSettings
 from ibpcl.models import elbo as bounds
 from ibpcl.models import starts
+from ibpcl.models.class_codes import Enumerated, with_classes
 from ibpcl.models.elbo import Elbo, Prior
-from ibpcl.models.layers import Pass
+from ibpcl.models.layers import Gaussian, Pass
 from ibpcl.models.likelihoods import Bernoulli, of_pixels
 from ibpcl.models.masked import MaskModel
 from ibpcl.models.network import autoencoder
@@ -22,12 +23,13 @@ from ibpcl.paper.checks import Outcome, agrees, verifies
 from ibpcl.paper.definitions import gaussian_layer, masked_layer, sticks_divergence
 from ibpcl.paper.networks import NUMPY, SMALL, check_forward, whole
 from ibpcl.primitives import gaussian, latent
+from ibpcl.verify import check_pair
 
 # Each of the three kinds of layers, plain ones before the codes and behind them.
 MIXED = ("plain", "masked", "plain", "masked", "plain", "gaussian", "gaussian")
 
 
-def network(seed=0, kinds=None, likelihood="bernoulli", sizes=(6, 5, 4), **options):
+def network(seed=0, kinds=None, likelihood="bernoulli", sizes=(6, 5, 4), classes=0, **options):
     """Build an autoencoder with two hidden layers per side, and a generic parameter vector.
 
     Parameters
@@ -40,6 +42,8 @@ def network(seed=0, kinds=None, likelihood="bernoulli", sizes=(6, 5, 4), **optio
         Name of the pixels' likelihood.
     sizes : tuple of int
         Numbers of pixels and of units of the two hidden layers.
+    classes : int
+        Number of classes of an image; 0 for an autoencoder without classes.
     **options
         Other arguments of the autoencoder.
 
@@ -51,6 +55,8 @@ def network(seed=0, kinds=None, likelihood="bernoulli", sizes=(6, 5, 4), **optio
     """
     rng = np.random.default_rng(seed)
     model = autoencoder(sizes[0], sizes[1:], 3, of_pixels(likelihood, 0.1), kinds, **options)
+    if classes:
+        model = with_classes(model, Gaussian, classes)
     alpha = rng.uniform(2, 5, len(model.masked))
     vector = model.initial(starts.he(rng, 0.7, starts.QUIET), 0.3, alpha, np.float64)
     vector += rng.normal(scale=0.3, size=vector.size)
@@ -85,13 +91,79 @@ def check_elbo(seed=0, relaxed=True, samples=2, **options):
         Verdict of the gradient check.
     """
     model, vector, prior, x, masks = network(seed, sizes=SMALL, **options)
+    targets = with_labels(x, options["classes"], seed) if options.get("classes") else x
     noise = model.noise(Key(seed, 0, 0, 0), samples, len(x), NUMPY, np.float64, relaxed)
     given = (None, 0.7) if relaxed else (masks, None)
     return whole(
-        lambda vector: bounds.elbo(model, vector, prior, x, x, noise, 70, NUMPY, *given),
+        lambda vector: bounds.elbo(model, vector, prior, x, targets, noise, 70, NUMPY, *given),
         bounds.elbo_vjp,
         vector,
         seed,
+    )
+
+
+def with_labels(x, classes, seed=0):
+    """Return the targets of images, of which about half have a label.
+
+    Parameters
+    ----------
+    x : ndarray, shape (N, D)
+        Images.
+    classes : int
+        Number of classes.
+    seed : int
+        Determines the labels.
+
+    Returns
+    -------
+    targets : ndarray, shape (N, 2 + D)
+        Label or -1, weight of its log probability, pixels.
+    """
+    rng = np.random.default_rng(seed)
+    labels = np.where(rng.random(len(x)) < 0.5, rng.integers(0, classes, len(x)), -1)
+    return np.column_stack([labels, rng.uniform(0.5, 2, len(x)), x])
+
+
+def check_classes(seed=0):
+    """Check the gradient of outputs and divergences through the codes of all classes.
+
+    Parameters
+    ----------
+    seed : int
+        Determines the random inputs.
+
+    Returns
+    -------
+    report : ibpcl.verify.Report
+        Verdict of the gradient check.
+    """
+    model, vector, _, x, _ = network(seed, kinds=MIXED, learns_prior=True, classes=3)
+    noise = model.noise(Key(seed, 0, 0, 0), 2, len(x), NUMPY, np.float64)
+    options = Pass(NUMPY, None, 0.7, 10.0, targets=with_labels(x, 3, seed))
+    return check_forward(model, vector, x, noise, options, seed)
+
+
+def check_enumerated(seed=0):
+    """Check the likelihood of the pixels of all classes at its outputs.
+
+    Parameters
+    ----------
+    seed : int
+        Determines the random inputs.
+
+    Returns
+    -------
+    report : ibpcl.verify.Report
+        Verdict of the gradient check.
+    """
+    rng = np.random.default_rng(seed)
+    likelihood = Enumerated(of_pixels("bernoulli", 0.1), 2)
+    targets = with_labels(rng.random((3, 4)), 2, seed)
+    return check_pair(
+        lambda outputs: likelihood.log_density({}, outputs, targets, NUMPY),
+        lambda dlog_p, cache: likelihood.log_density_vjp(dlog_p, cache)[0],
+        {"outputs": rng.normal(size=(2, 6, 6))},
+        seed=seed,
     )
 
 
@@ -267,12 +339,17 @@ def alphas(seed):
 # Every gradient that is not a documented pair, by its qualified name.
 CHECKS = {
     "ibpcl.models.codes.Codes.forward_vjp": check_codes,
+    "ibpcl.models.class_codes.ClassCodes.forward_vjp": check_classes,
+    "ibpcl.models.class_codes.SemiSupervised.forward_vjp": check_classes,
+    "ibpcl.models.class_codes.Enumerated.log_density_vjp": check_enumerated,
 }
 
 # Every way in which the ELBO can be set up.
 VARIANTS = {
     "fixed-masks": {"relaxed": False},
     "learned-prior": {"learns_prior": True},
+    "classes": {"classes": 3},
+    "classes-fixed-masks": {"classes": 2, "relaxed": False, "learns_prior": True},
     "learned-alpha": {"model": MaskModel(learns_alpha=True)},
     "gaussian": {"likelihood": "gaussian"},
     "plain": {"kinds": ("plain",) * 7},

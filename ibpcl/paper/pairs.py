@@ -49,6 +49,7 @@ CONSTANT = frozenset(
         "u",
         "logistic",
         "labels",
+        "known",
         "targets",
         "mask",
         "kept",
@@ -436,6 +437,8 @@ def make_inputs(pair, rng, sizes=None):
         dimensions = tuple(sizes[axis] for axis in axes)
         if name == "labels":
             inputs[name] = rng.integers(0, max(sizes["C"], 1), dimensions)
+        elif name == "known":
+            inputs[name] = rng.integers(-1, max(sizes["C"], 1), dimensions)
         elif name == "kept":
             inputs[name] = rng.permutation(sizes["D"] * sizes["K"]).reshape(dimensions) < sizes["M"]
         elif name in DOMAINS:

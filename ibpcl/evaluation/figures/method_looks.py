@@ -48,6 +48,7 @@ METHODS = {
     "pruning": Look("#117733", ">", "-"),
     "gvcl": Look("#663300", "<", "--"),
     "horseshoe": Look("#BB5566", "h", "-"),
+    "m2": Look("#999933", "p", "-"),
     "ivon": Look("#004488", "d", "-"),
     "gpm": Look("#AA3377", "p", "-"),
 }

@@ -29,6 +29,7 @@ TARGETS = {
     "over-training": "the effect of more epochs per task on earlier tasks",
     "shared-mask": "one mask for all tasks instead of one per task",
     "priors": "beyond the paper: the IBP beside the horseshoe prior",
+    "few-labels": "beyond the paper: few labels per task, semi-supervised and not",
     "posteriors": "beyond the paper: correlated weights beside the mean field",
     "natural-gradients": "beyond the paper: accuracy against time, natural gradients or Adam",
     "alpha": "rules for alpha: fixed, maximum, increments, learned",

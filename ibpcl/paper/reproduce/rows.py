@@ -70,6 +70,7 @@ LABELS = {
     "pruning": "pruning",
     "horseshoe": "horseshoe",
     "ivon": "IVON",
+    "m2": "M2, few labels",
     "gpm": "GPM",
 }
 
