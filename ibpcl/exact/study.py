@@ -61,6 +61,8 @@ SETTINGS = {
     "bgd": {"epochs": 150, "start_sigma": 0.1},
     "ivon": {"epochs": 400, "rate": 0.5, "curvature_rate": 0.05, "rate_end": 0.05}
     | {"prior_sigma": PRIOR_SIGMA},
+    "claw": {"epochs": 400, "rate": 0.03, "rate_end": 0.05, "likelihood_epochs": 0}
+    | {"prior_sigma": PRIOR_SIGMA},
     "horseshoe": {"epochs": 400, "rate": 0.03, "rate_end": 0.05, "likelihood_epochs": 0}
     | {"prior_sigma": PRIOR_SIGMA, "start_scale": 1.0, "threshold": 0.0},
     "npbcl": {"epochs": 150, "finetune_epochs": 150, "prior_sigma": PRIOR_SIGMA}
@@ -76,6 +78,7 @@ LABELS = {
     "bgd": "BGD",
     "ivon": "IVON",
     "gpm": "GPM",
+    "claw": "CLAW",
     "npbcl": "NPBCL",
 }
 EXAMPLES, START = range(2)  # streams of the noise

@@ -176,6 +176,14 @@ SPACES = {
         "start_sigma": LogUniform(1e-3, 0.1),
         "threshold": LogUniform(1e-3, 0.3),
     },
+    "claw": {
+        **FALLING,
+        "likelihood_epochs": Choice((0, 5)),
+        "probability": LogUniform(1e-2, 0.5),
+        "adaptation_rate": LogUniform(1e-3, 0.1),
+        "prior_sigma": LogUniform(0.1, 10.0),
+        "start_sigma": LogUniform(1e-3, 0.1),
+    },
     "gpm": {**FALLING, "threshold": LogUniform(0.5, 1.0), "start": Choice(("uniform", "he"))},
     "m2": {
         "epochs": Choice((2, 5, 10)),

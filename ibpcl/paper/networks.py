@@ -12,6 +12,7 @@ from ibpcl.inference.backend import backend
 from ibpcl.methods.pruning import absolute, absolute_vjp
 from ibpcl.models import elbo as bounds
 from ibpcl.models import likelihoods, plain, scaled, starts
+from ibpcl.models.adapted import Adapted
 from ibpcl.models.binary import Conditional
 from ibpcl.models.controller import Controller
 from ibpcl.models.convolution import SHARING, LayerNorm, Pool, of_kind
@@ -325,7 +326,16 @@ def check_conditional(seed=0):
     return check_stage(layer, seed, relaxed=True, examples=4, draw=Conditional(), again=again)
 
 
-def check_stage(stage, seed=0, mask=None, relaxed=False, examples=2, draw=None, again=None):
+def check_stage(
+    stage,
+    seed=0,
+    mask=None,
+    relaxed=False,
+    examples=2,
+    draw=None,
+    again=None,
+    divergences=("kl_masks",),
+):
     """Check a stage of a network, by its input, which has a sample axis, and by all of its
     parameters in one vector.
 
@@ -345,6 +355,8 @@ def check_stage(stage, seed=0, mask=None, relaxed=False, examples=2, draw=None, 
         What draws sampled masks, if they are not simply relaxed.
     again : ndarray, shape (2, D, K), optional
         Further noise of the masks, for ``draw``.
+    divergences : tuple of str
+        The divergences that the stage returns if masks are relaxed samples.
 
     Returns
     -------
@@ -362,7 +374,7 @@ def check_stage(stage, seed=0, mask=None, relaxed=False, examples=2, draw=None, 
     if draw is not None:
         noise[stage.name]["again"] = again
     options = Pass(NUMPY, masks, 0.7, 10.0, draw)
-    divergences = ("kl_masks",) * relaxed
+    divergences = divergences if relaxed else ()
     inputs = {"x": rng.normal(size=(2, examples, stage.inputs))}
     if layout.size:
         inputs["vector"] = rng.normal(scale=0.5, size=layout.size)
@@ -404,7 +416,7 @@ def check_sticks(kind, prior, seed=0, **options):
     return check_sticks_of(kind("layer", 5, 3, "relu", **options), prior, seed)
 
 
-def check_sticks_of(layer, prior, seed=0):
+def check_sticks_of(layer, prior, seed=0, names=("raw_a", "raw_b", "raw_shape", "raw_scale")):
     """Check the divergence of the sticks of a layer, or of residual blocks, from their prior.
 
     Parameters
@@ -415,6 +427,8 @@ def check_sticks_of(layer, prior, seed=0):
         Parameters of their prior.
     seed : int
         Determines the random inputs.
+    names : tuple of str
+        The parameters of the divergence; those that the layer lacks are left out.
 
     Returns
     -------
@@ -422,7 +436,6 @@ def check_sticks_of(layer, prior, seed=0):
         Verdict of the gradient check.
     """
     rng = np.random.default_rng(seed)
-    names = ("raw_a", "raw_b", "raw_shape", "raw_scale")
     inputs = {
         entry.name.removeprefix(f"{layer.name}."): rng.normal(size=entry.shape)
         for entry in layer.entries()
@@ -881,6 +894,12 @@ CHECKS = {
     "ibpcl.models.units.Units.forward_vjp": lambda seed=0: check_layer(Units, seed, relaxed=True),
     "ibpcl.models.units.Units.kl_sticks_vjp": lambda seed=0: check_sticks(
         Units, (np.full(3, 2.0), np.ones(3)), seed
+    ),
+    "ibpcl.models.adapted.Adapted.forward_vjp": lambda seed=0: check_stage(
+        Adapted("layer", 5, 3, "tanh"), seed, relaxed=True, examples=4, divergences=()
+    ),
+    "ibpcl.models.adapted.Adapted.kl_sticks_vjp": lambda seed=0: check_sticks_of(
+        Adapted("layer", 5, 3), np.array([-1.0, 0.5, 2.0]), seed, names=("rho",)
     ),
     "ibpcl.models.scaled.Scaled.forward_vjp": lambda seed=0: check_layer(scaled.Scaled, seed),
     "ibpcl.models.correlated.LowRank.forward_vjp": lambda seed=0: check_layer(

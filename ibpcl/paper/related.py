@@ -39,7 +39,7 @@ RELATED = (
     System("model adaptation with generated replay"),
     System("functional regularization by Gaussian processes"),
     System("PathNet"),
-    System("CLAW"),
+    System("CLAW", "claw", "the size of an adaptation has no learned bound"),
     System("learn to grow"),
     System("CURL"),
     System("self-taught associative memory"),

@@ -72,6 +72,7 @@ LABELS = {
     "ivon": "IVON",
     "m2": "M2, few labels",
     "gpm": "GPM",
+    "claw": "CLAW",
 }
 
 # The rows of the paper's figures of generative models, and ours at the printed settings. The paper

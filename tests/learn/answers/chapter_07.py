@@ -12,6 +12,7 @@ DZ = "dz = dw * v + column_activity_vjp(dscaled_bias * b, largest)"
 BACK = "return dx, dw * z, dz, dscaled_bias * activity"
 LINK = "theta = 1 / (1 + np.exp(-rho - log_pi))"
 SUMMED = "return drho, drho.sum(axis=0)"
+ADAPT = "return dh * factor, dh * u * a, (dh * u * z).sum(axis=0)"
 
 WRONG = {
     "7.1": [
@@ -117,5 +118,17 @@ WRONG = {
         (SUMMED, "return drho"),
         ("drho = dtheta * cache * (1 - cache)", "drho = dtheta * cache", "elementwise_factor"),
         ("drho = dtheta * cache * (1 - cache)", "drho = cache * (1 - cache)", "elementwise_factor"),
+    ],
+    "7.9": [
+        ("factor = 1 + z * a", "factor = 1 - z * a", "other_input"),
+        ("factor = 1 + z * a", "factor = z * a", "missing_term"),
+        (ADAPT, ADAPT.replace("dh * factor", "dh * (factor - 1)")),
+        (ADAPT, ADAPT.replace("dh * u * z", "dh * u"), "elementwise_factor"),
+        (ADAPT, ADAPT.replace("(dh * u * z).sum(axis=0)", "dh * u * z"), "not_summed"),
+        (ADAPT, ADAPT.replace("sum", "mean"), "mean"),
+        (ADAPT, ADAPT.replace("u * a", "u"), "elementwise_factor"),
+        (ADAPT, ADAPT.replace("(dh * u * z)", "-(dh * u * z)"), "sign"),
+        (ADAPT, ADAPT.replace("dh * factor", "dh"), "elementwise_factor"),
+        (ADAPT, ADAPT.replace("dh * factor, dh * u * a", "dh * u * a, dh * factor"), "swapped"),
     ],
 }

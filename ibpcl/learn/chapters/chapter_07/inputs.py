@@ -55,3 +55,10 @@ def log_link(rng, size):
     """Return inputs of ``log_link``."""
     d, k = _sizes(rng, size, 2)
     return {"rho": rng.standard_normal((d, k)), "log_pi": np.log(rng.uniform(0.1, 0.9, k))}
+
+
+def adapted(rng, size):
+    """Return inputs of ``adapted``."""
+    n, k = _sizes(rng, size, 2)
+    u = rng.standard_normal((n, k))
+    return {"u": u, "z": rng.uniform(0.05, 0.95, (n, k)), "a": rng.standard_normal(k)}

@@ -56,3 +56,46 @@ def log_link_vjp(dtheta, cache):
     """
     drho = dtheta * cache * (1 - cache)
     return drho, drho.sum(axis=0)
+
+
+def adapted(u, z, a):
+    r"""Return pre-activations that masks adapt.
+
+    .. math:: h_{nk} = u_{nk} (1 + z_{nk} a_k)
+
+    Parameters
+    ----------
+    u : ndarray, shape (N, K)
+        Pre-activations.
+    z : ndarray, shape (N, K)
+        Masks in [0, 1].
+    a : ndarray, shape (K,)
+        Adaptation of each unit.
+
+    Returns
+    -------
+    h : ndarray, shape (N, K)
+    cache : object
+        Input of ``adapted_vjp``.
+    """
+    factor = 1 + z * a
+    return u * factor, (u, z, a, factor)
+
+
+def adapted_vjp(dh, cache):
+    """Pull the gradient at ``h`` back to ``u``, ``z`` and ``a``.
+
+    Parameters
+    ----------
+    dh : ndarray, shape (N, K)
+    cache : object
+        From ``adapted``.
+
+    Returns
+    -------
+    du : ndarray, shape (N, K)
+    dz : ndarray, shape (N, K)
+    da : ndarray, shape (K,)
+    """
+    u, z, a, factor = cache
+    return dh * factor, dh * u * a, (dh * u * z).sum(axis=0)

@@ -74,3 +74,13 @@ def log_link(rho, log_pi):
 def log_link_vjp(dtheta, odds):
     drho = dtheta * odds / (1 + odds) ** 2
     return drho, np.ones(len(drho)) @ drho
+
+
+def adapted(u, z, a):
+    return u + np.einsum("nk,nk,k->nk", u, z, a), (u, z, a)
+
+
+def adapted_vjp(dh, cache):
+    u, z, a = cache
+    du = dh + np.einsum("nk,nk,k->nk", dh, z, a)
+    return du, np.einsum("nk,nk,k->nk", dh, u, a), np.einsum("nk,nk,nk->k", dh, u, z)

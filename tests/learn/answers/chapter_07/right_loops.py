@@ -96,3 +96,20 @@ def log_link_vjp(dtheta, cache):
     theta = sigmoid(cache[0] + cache[1])
     drho = dtheta * (theta - theta * theta)
     return [drho, sum(drho)]
+
+
+def adapted(u, z, a):
+    h = np.empty_like(u)
+    for n, k in np.ndindex(*u.shape):
+        h[n, k] = u[n, k] * (1 + z[n, k] * a[k])
+    return h, (u, z, a)
+
+
+def adapted_vjp(dh, cache):
+    u, z, a = cache
+    du, dz, da = np.zeros_like(u), np.zeros_like(z), np.zeros_like(a)
+    for n, k in np.ndindex(*u.shape):
+        du[n, k] = dh[n, k] * (1 + z[n, k] * a[k])
+        dz[n, k] = dh[n, k] * u[n, k] * a[k]
+        da[k] += dh[n, k] * u[n, k] * z[n, k]
+    return du, dz, da

@@ -72,3 +72,12 @@ def log_link(rho, log_pi):
 def log_link_vjp(dtheta, total):
     slope = half(total) * half(-total)
     return {"drho": dtheta * slope, "dlog_pi": np.einsum("dk,dk->k", dtheta, slope)}
+
+
+def adapted(u, z, a):
+    part = u * z
+    return part * a + u, lambda dh: {"du": dh * z * a + dh, "dz": dh * a * u, "da": sum(dh * part)}
+
+
+def adapted_vjp(dh, back):
+    return back(dh)
