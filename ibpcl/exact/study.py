@@ -61,6 +61,8 @@ SETTINGS = {
     "bgd": {"epochs": 150, "start_sigma": 0.1},
     "ivon": {"epochs": 400, "rate": 0.5, "curvature_rate": 0.05, "rate_end": 0.05}
     | {"prior_sigma": PRIOR_SIGMA},
+    "frcl": {"epochs": 400, "rate": 0.02, "rate_end": 0.05, "points": TRAIN}
+    | {"prior_sigma": PRIOR_SIGMA},
     "claw": {"epochs": 400, "rate": 0.03, "rate_end": 0.05, "likelihood_epochs": 0}
     | {"prior_sigma": PRIOR_SIGMA},
     "horseshoe": {"epochs": 400, "rate": 0.03, "rate_end": 0.05, "likelihood_epochs": 0}
@@ -78,6 +80,7 @@ LABELS = {
     "bgd": "BGD",
     "ivon": "IVON",
     "gpm": "GPM",
+    "frcl": "FRCL",
     "claw": "CLAW",
     "npbcl": "NPBCL",
 }

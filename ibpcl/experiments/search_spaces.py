@@ -176,6 +176,13 @@ SPACES = {
         "start_sigma": LogUniform(1e-3, 0.1),
         "threshold": LogUniform(1e-3, 0.3),
     },
+    "frcl": {
+        **FALLING,
+        "start": Choice(("uniform", "he")),
+        "selection": Choice(("trace", "random")),
+        "prior_sigma": LogUniform(0.1, 10.0),
+        "start_sigma": LogUniform(1e-2, 1.0),
+    },
     "claw": {
         **FALLING,
         "likelihood_epochs": Choice((0, 5)),

@@ -3,6 +3,8 @@
 Their inputs are not single arrays, so each check arranges the inputs for the gradient checker.
 """
 
+from functools import partial
+
 import numpy as np
 
 from ibpcl.continual.fisher import Squared
@@ -11,7 +13,7 @@ from ibpcl.exact import tiny
 from ibpcl.inference.backend import backend
 from ibpcl.methods.pruning import absolute, absolute_vjp
 from ibpcl.models import elbo as bounds
-from ibpcl.models import likelihoods, plain, scaled, starts
+from ibpcl.models import function_space, likelihoods, plain, scaled, starts
 from ibpcl.models.adapted import Adapted
 from ibpcl.models.binary import Conditional
 from ibpcl.models.controller import Controller
@@ -859,6 +861,78 @@ def blocks(kind):
     return Blocks(tuple(kind(f"block{i}", 3, 3, "tanh") for i in range(2)))
 
 
+def check_function_space(name, seed=0):
+    """Check a gradient of :mod:`ibpcl.models.function_space`.
+
+    Parameters
+    ----------
+    name : str
+        Name of the function.
+    seed : int
+        Determines the random inputs.
+
+    Returns
+    -------
+    report : ibpcl.verify.Report
+        Verdict of the gradient check.
+    """
+    rng = np.random.default_rng(seed)
+    phi, mean, eps = (rng.normal(size=shape) for shape in ((4, 3), (4, 2), (2, 4, 2)))
+    mu, raw = (rng.normal(scale=0.5, size=shape) for shape in ((3, 2), (2, 3, 3)))
+    root = function_space.lower(raw)[0]
+    spread = np.array([np.cov(rng.normal(size=(4, 9))) for _ in range(2)])
+    f = getattr(function_space, name)
+    f_vjp = getattr(function_space, f"{name}_vjp")
+    by_phi = (lambda phi: f(phi, mean, spread, 0.7, 0.1), f_vjp, {"phi": phi})
+
+    def of_layers(w, b, v, c):
+        return f([(w, b), (v, c)], phi)
+
+    def of_layers_vjp(dphi, cache):
+        return tuple(part for layer in f_vjp(dphi, cache) for part in layer)
+
+    def of_weights(mu, raw, prior_mean, prior_raw):
+        root, lower = function_space.lower(raw)
+        prior_root, prior_lower = function_space.lower(prior_raw)
+        value, cache = f(mu, root, prior_mean, prior_root @ prior_root.swapaxes(1, 2))
+        return value, (lower, prior_root, prior_lower, cache)
+
+    def of_weights_vjp(dvalue, cache):
+        lower, prior_root, prior_lower, inner = cache
+        dmu, droot, dmean, dcovariance = f_vjp(dvalue, inner)
+        draw = function_space.lower_vjp(droot, lower)
+        dprior_root = (dcovariance + dcovariance.swapaxes(1, 2)) @ prior_root
+        return dmu, draw, dmean, function_space.lower_vjp(dprior_root, prior_lower)
+
+    widths = {"w": (3, 5), "b": (5,), "v": (5, 2), "c": (2,)}
+    cases = {
+        "features": (
+            of_layers,
+            of_layers_vjp,
+            {each: rng.normal(size=shape) for each, shape in widths.items()},
+        ),
+        "lower": (f, f_vjp, {"raw": raw}),
+        "sample": (
+            lambda phi, mu, root: f(eps, phi, mu, root),
+            f_vjp,
+            {"phi": phi, "mu": mu, "root": root},
+        ),
+        "implied": by_phi,
+        "values_kl": by_phi,
+        "weights_kl": (
+            of_weights,
+            of_weights_vjp,
+            {
+                "mu": mu,
+                "raw": raw,
+                "prior_mean": rng.normal(size=(3, 2)),
+                "prior_raw": rng.normal(scale=0.3, size=(2, 3, 3)),
+            },
+        ),
+    }
+    return check_pair(*cases[name], seed=seed)
+
+
 # Every gradient that is not a documented pair, by its qualified name; a test holds this against the
 # package.
 CHECKS = {
@@ -895,6 +969,10 @@ CHECKS = {
     "ibpcl.models.units.Units.kl_sticks_vjp": lambda seed=0: check_sticks(
         Units, (np.full(3, 2.0), np.ones(3)), seed
     ),
+    **{
+        f"ibpcl.models.function_space.{name}_vjp": partial(check_function_space, name)
+        for name in ("features", "lower", "sample", "implied", "weights_kl", "values_kl")
+    },
     "ibpcl.models.adapted.Adapted.forward_vjp": lambda seed=0: check_stage(
         Adapted("layer", 5, 3, "tanh"), seed, relaxed=True, examples=4, divergences=()
     ),

@@ -37,7 +37,7 @@ RELATED = (
     System("IBP-VCL", "ibp_vcl", "without the hierarchical prior and coresets"),
     System("progress and compress"),
     System("model adaptation with generated replay"),
-    System("functional regularization by Gaussian processes"),
+    System("functional regularization by Gaussian processes", "frcl"),
     System("PathNet"),
     System("CLAW", "claw", "the size of an adaptation has no learned bound"),
     System("learn to grow"),

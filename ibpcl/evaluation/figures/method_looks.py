@@ -51,6 +51,7 @@ METHODS = {
     "m2": Look("#999933", "p", "-"),
     "ivon": Look("#004488", "d", "-"),
     "gpm": Look("#AA3377", "p", "-"),
+    "frcl": Look("#555522", "h", "--"),
     "claw": Look("#225555", "<", ":"),
 }
 # For names that are not in the table.

@@ -11,6 +11,8 @@ PARTS = "return model, total - model"
 DETERMINANT = "return 2 * np.sum(log_sigma) + np.log(total), (log_sigma, w, total)"
 SLOPES = "return dvalue * (2 - 2 * w * w / total), dvalue * 2 * w * np.exp(-log_sigma) / total"
 MIXED = "return (h * optimum + pull * mean) / (h + pull), precision + h / beta"
+PRICE = "return (second / k - 1 + np.log(k / variance)) / 2, (h, k, second)"
+FELT = "return dprice * (1 - second / k) / k * h"
 
 WRONG = {
     "15.1": [
@@ -113,5 +115,18 @@ WRONG = {
         (SLOPES, SLOPES.replace("2 - 2", "2 + 2"), "sign"),
         (SLOPES, SLOPES.replace("dvalue * 2 * w", "dvalue * w"), "constant_factor"),
         (SLOPES, SLOPES.replace(" * np.exp(-log_sigma) / total", " / total"), "elementwise_factor"),
+    ],
+    "15.10": [
+        (PRICE, PRICE.replace("second / k - 1", "second / k"), "missing_term"),
+        (PRICE, PRICE.replace("np.log(k / variance)", "np.log(variance / k)"), "sign"),
+        (PRICE, PRICE.replace(" / 2, (h", ", (h"), "constant_factor"),
+        ("second = variance + m * m", "second = variance", "ignored_input"),
+        ("k = np.sum(h * h) + noise", "k = np.sum(h * h)", "ignored_input"),
+        ("k = np.sum(h * h) + noise", "k = np.mean(h * h) + noise", "mean"),
+        (FELT, FELT.replace("(1 - second / k)", "(-second / k)"), "missing_term"),
+        (FELT, FELT.replace("/ k * h", "/ k / 2 * h"), "constant_factor"),
+        (FELT, FELT.replace("/ k * h", "* h"), "elementwise_factor"),
+        (FELT, FELT.replace("1 - second / k", "second / k - 1"), "sign"),
+        (FELT, FELT.replace(" * h", " * np.sum(h)"), "summed"),
     ],
 }

@@ -73,3 +73,14 @@ def log_determinant(rng, size):
     (p,) = _sizes(rng, size, 1)
     log_sigma, u = rng.standard_normal((2, p + 2))
     return {"log_sigma": 0.5 * log_sigma, "u": u}
+
+
+def value_price(rng, size):
+    """Return inputs of ``value_price``."""
+    (k,) = _sizes(rng, size, 1)
+    return {
+        "h": rng.standard_normal(k + 2),
+        "m": float(rng.normal()),
+        "variance": float(rng.uniform(0.2, 2)),
+        "noise": float(rng.uniform(0.1, 1)),
+    }

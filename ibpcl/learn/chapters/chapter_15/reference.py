@@ -217,3 +217,47 @@ def log_determinant_vjp(dvalue, cache):
     """
     log_sigma, w, total = cache
     return dvalue * (2 - 2 * w * w / total), dvalue * 2 * w * np.exp(-log_sigma) / total
+
+
+def value_price(h, m, variance, noise):
+    r"""Return the divergence of a remembered function value from its prior.
+
+    .. math:: KL[\mathcal N(m, s^2) \| \mathcal N(0, K)], \qquad K = h^\top h + \epsilon
+
+    Parameters
+    ----------
+    h : ndarray, shape (K,)
+        Features of the input.
+    m : float
+        Mean of the remembered value.
+    variance : float
+        Its variance s^2, > 0.
+    noise : float
+        Variance of the noise of a value, > 0.
+
+    Returns
+    -------
+    price : float
+    cache : object
+        Input of ``value_price_vjp``.
+    """
+    k = np.sum(h * h) + noise
+    second = variance + m * m
+    return (second / k - 1 + np.log(k / variance)) / 2, (h, k, second)
+
+
+def value_price_vjp(dprice, cache):
+    """Pull the gradient at the price back to the features.
+
+    Parameters
+    ----------
+    dprice : float
+    cache : object
+        From ``value_price``.
+
+    Returns
+    -------
+    dh : ndarray, shape (K,)
+    """
+    h, k, second = cache
+    return dprice * (1 - second / k) / k * h

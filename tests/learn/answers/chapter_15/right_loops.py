@@ -83,3 +83,16 @@ def log_determinant_vjp(dvalue, cache):
         dlog_sigma.append(2 * dvalue * (1 - b**2 * math.exp(-2 * a) / total))
         du.append(2 * dvalue * b * math.exp(-2 * a) / total)
     return np.array(dlog_sigma), np.array(du)
+
+
+def value_price(h, m, variance, noise):
+    k = noise
+    for each in h:
+        k += each**2
+    price = 0.5 * (variance / k + m**2 / k - 1 + np.log(k) - np.log(variance))
+    return price, (h, m, variance, k)
+
+
+def value_price_vjp(dprice, cache):
+    h, m, variance, k = cache
+    return [dprice * (each / k - each * (variance + m**2) / k**2) for each in h]

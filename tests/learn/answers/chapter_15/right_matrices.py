@@ -62,3 +62,14 @@ def log_determinant(log_sigma, u):
 def log_determinant_vjp(dvalue, cache):
     log_sigma, u, inverse = cache
     return dvalue * 2 * np.exp(2 * log_sigma) * np.diag(inverse), dvalue * 2 * inverse @ u
+
+
+def value_price(h, m, variance, noise):
+    k = h @ h + noise
+    price = (variance + m**2) / (2 * k) - 0.5 - 0.5 * np.log(variance / k)
+    return price, (h, (k - variance - m**2) / k**2)
+
+
+def value_price_vjp(dprice, cache):
+    h, slope = cache
+    return dprice * slope * h

@@ -67,3 +67,19 @@ def log_determinant_vjp(dvalue, cache):
     pulled, u, share = cache
     du = 2 * dvalue / (1 + share) * pulled
     return 2 * dvalue - u * du, du
+
+
+def value_price(h, m, variance, noise):
+    k = linalg.norm(h) ** 2 + noise
+    ratio = variance / k
+    price = (ratio - np.log(ratio) - 1 + m * m / k) / 2
+
+    def back(d):
+        dk = d * (1 / k - ratio / k - (m / k) ** 2) / 2
+        return {"dh": 2 * dk * h}
+
+    return price, back
+
+
+def value_price_vjp(dprice, back):
+    return back(dprice)
