@@ -151,6 +151,13 @@ SPACES = {
         "prior_sigma": LogUniform(0.1, 10.0),
         "start_sigma": LogUniform(1e-3, 0.1),
     },
+    "hibp_vcl": {
+        **FALLING,
+        "mask_rate": LogUniform(1e-2, 0.3),
+        "alpha": LogUniform(10.0, 100.0),
+        "prior_sigma": LogUniform(0.1, 10.0),
+        "start_sigma": LogUniform(1e-3, 0.1),
+    },
     "bgd": {
         "epochs": EPOCHS,
         "rate": LogUniform(0.1, 10.0),

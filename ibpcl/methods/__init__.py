@@ -66,6 +66,7 @@ ABOUT = {
     "ivon": About("IVON", "Shen et al. (2024)", ("task", "domain")),
     "m2": About("M2", "Kingma et al. (2014)", ("task",)),
     "gpm": About("GPM", "Saha et al. (2021)", ("task", "domain")),
+    "hibp_vcl": About("HIBPVCL", "Kessler et al. (2021)", ("task", "domain")),
     "frcl": About("FRCL", "Titsias et al. (2020)", ("task", "domain")),
     "claw": About("CLAW", "Adel et al. (2020)", ("task", "domain")),
 }

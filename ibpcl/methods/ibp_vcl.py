@@ -41,7 +41,7 @@ from ibpcl.models.likelihoods import Softmax
 from ibpcl.models.masked import MASK_KLS, sticks
 from ibpcl.models.network import classifier
 from ibpcl.models.parameters import write
-from ibpcl.models.units import Units
+from ibpcl.models.units import Units, with_shared_sticks
 from ibpcl.numerics import inverse_softplus
 from ibpcl.options import option
 
@@ -89,6 +89,8 @@ class Settings(PosteriorSettings):
     # fixed settings, which the steps of VCL read
     coreset = "none"
     coreset_size = 0
+    # all layers share the sticks of the widest one: ibpcl.methods.hibp_vcl
+    hierarchical = False
 
 
 class BuffetClassifier(GaussianClassifier):
@@ -149,9 +151,10 @@ class BuffetClassifier(GaussianClassifier):
             Architecture only; its hidden units have masks.
         """
         settings = self.settings
-        return classifier(
+        network = classifier(
             inputs, hidden, Softmax(), outputs, Units, settings.activation, kl=settings.mask_kl
         )
+        return with_shared_sticks(network) if settings.hierarchical else network
 
     def as_trained(self, network):
         """Return the network that training uses.
@@ -236,7 +239,7 @@ class BuffetClassifier(GaussianClassifier):
                 np.ones(layer.units, np.float32),
             )
             for name, layer in network.layers.items()
-            if isinstance(layer, Units)
+            if isinstance(layer, Units) and not layer.sticks_of
         }
 
 

@@ -316,7 +316,13 @@ class Network:
         by_layer = {}
         for i in reversed(range(len(caches))):
             dh, gradients = self.stages[i].forward_vjp((dh, ddivergences), caches[i], i > 0)
-            by_layer |= gradients
+            for name, found in gradients.items():
+                # a layer that uses the sticks of another one has a gradient for it, too
+                known = by_layer.setdefault(name, {})
+                known |= {
+                    part: known[part] + value if part in known else value
+                    for part, value in found.items()
+                }
         collect(by_layer, self.layout.layers(gradient))
         return gradient
 

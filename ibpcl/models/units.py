@@ -12,9 +12,12 @@ Continual Learning": for example n, unit k of a hidden layer outputs
 with Gaussian weights.  The posterior of the sticks is :math:`q(v_k) = \mathrm{Kumaraswamy}(a_k,
 b_k)`.  Given the sticks, the posterior of a mask is :math:`q(z_{nk} = 1) = \sigma(\rho_k +
 \operatorname{logit} \pi_k)`.  At :math:`\rho = 0` it equals the prior, and its KL divergence is 0.
+
+**Shared sticks.**  With ``sticks_of``, a layer has no sticks of its own: it uses the first K sticks
+of another layer, and its gradient at them is added to that of the other layer.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 import numpy as np
@@ -47,6 +50,8 @@ class SampledPass(NamedTuple):
         Cache of the draw of the masks.
     divergence : tuple
         Cache of the masks' divergence.
+    stick_count : int
+        Number of sticks of the layer that owns them.
     examples : float
         Number of examples of the task for which the masks' divergence counts.
     backend : ibpcl.inference.backend.Backend
@@ -60,6 +65,7 @@ class SampledPass(NamedTuple):
     sticks: tuple
     mask: tuple
     divergence: tuple
+    stick_count: int
     examples: float
     backend: object
 
@@ -91,6 +97,9 @@ class Units(Gaussian):
     kl : {"bernoulli", "concrete"}
         Which KL divergence of the masks is used: that of the discrete masks, in closed form, or
         that of the relaxed ones at equal temperatures.
+    sticks_of : str
+        Name of the layer whose sticks this layer uses, with at least as many units; empty if the
+        layer has its own.
 
     Raises
     ------
@@ -99,6 +108,7 @@ class Units(Gaussian):
     """
 
     kl: str = "bernoulli"
+    sticks_of: str = field(default="", kw_only=True)
 
     def __post_init__(self):
         super().__post_init__()
@@ -106,10 +116,13 @@ class Units(Gaussian):
             raise ValueError("units: local must be True, because masks belong to examples")
 
     def entries(self):
-        """Return the Gaussian entries, then ``rho``, ``raw_a`` and ``raw_b`` (K,) of the units."""
+        """Return the Gaussian entries, then ``rho``, ``raw_a`` and ``raw_b`` (K,) of the units.
+
+        The last two are missing if the sticks are those of another layer.
+        """
         return super().entries() + [
             Entry(f"{self.name}.{name}", (self.units,), "rho" if name == "rho" else "sticks")
-            for name in UNITS
+            for name in (UNITS[:1] if self.sticks_of else UNITS)
         ]
 
     def noise(self, key, samples, batch, relaxed):
@@ -129,8 +142,8 @@ class Units(Gaussian):
         Returns
         -------
         draws : dict of str to ibpcl.models.layers.Draw
-            ``eps`` (S, N, K), normal; with sampled masks also ``stick`` (S, K), uniform, and
-            ``mask`` (S, N, K), logistic.
+            ``eps`` (S, N, K), normal; with sampled masks also ``stick`` (S, K), uniform, unless
+            the sticks are those of another layer, and ``mask`` (S, N, K), logistic.
         """
         draws = super().noise(key, samples, batch, relaxed)
         if relaxed:
@@ -139,6 +152,8 @@ class Units(Gaussian):
                 "stick": Draw("uniform", stick, (samples, self.units)),
                 "mask": Draw("logistic", mask, (samples, batch * self.positions, self.units)),
             }
+            if self.sticks_of:
+                del draws["stick"]
         return draws
 
     def forward(self, views, x, noise, options):
@@ -176,8 +191,10 @@ class Units(Gaussian):
             drawn["eps"], x, *means_and_scales, None, None
         )
         active, active_cache = activate(self.activation, linear, backend)
+        owner = self.sticks_of or self.name
+        raw_a, raw_b = (views[owner][name] for name in UNITS[1:])
         logit_pi, stick_cache = backend.sticks.log_odds(
-            drawn["stick"], parameters["raw_a"], parameters["raw_b"]
+            noise[owner]["stick"][:, : self.units], raw_a[: self.units], raw_b[: self.units]
         )
         logit_theta = (parameters["rho"] + logit_pi)[:, None, :]
         if options.tau == 0:
@@ -194,6 +211,7 @@ class Units(Gaussian):
                 stick_cache,
                 mask_cache,
                 kl_cache,
+                len(raw_a),
                 examples,
                 backend,
             )
@@ -217,7 +235,8 @@ class Units(Gaussian):
         dx : ndarray or None
             Gradient at ``x``, of its shape; None if ``needs_dx`` is False.
         gradients : dict of str to dict
-            Gradients of the parameters, ``gradients[layer][parameter]``.
+            Gradients of the parameters, ``gradients[layer][parameter]``; those at shared sticks
+            stand under the name of their layer.
         """
         if cache.sampled is None:
             return super().forward_vjp(dout, cache.given, needs_dx)
@@ -232,8 +251,15 @@ class Units(Gaussian):
         dlinear = activate_vjp(dh * run.z, run.activation)
         dx, *gaussian = run.backend.local_linear.sample_vjp(dlinear, run.linear, needs_dx)
         # rho was broadcast over S
-        values = (*gaussian, drho.sum(axis=0), *raw)
-        return dx, {self.name: dict(zip(GAUSSIAN + UNITS, values, strict=True))}
+        own = dict(zip((*GAUSSIAN, "rho"), (*gaussian, drho.sum(axis=0)), strict=True))
+        rest = run.stick_count - self.units  # sticks that the layer does not use
+        by_stick = {
+            name: np.pad(value, (0, rest)) if rest else value
+            for name, value in zip(UNITS[1:], raw, strict=True)
+        }
+        if self.sticks_of:
+            return dx, {self.name: own, self.sticks_of: by_stick}
+        return dx, {self.name: own | by_stick}
 
     def kl_sticks(self, parameters, prior, backend):
         """Compute the KL divergence of the sticks from a Kumaraswamy prior.
@@ -281,3 +307,33 @@ class Units(Gaussian):
                 strict=True,
             )
         )
+
+
+def with_shared_sticks(network):
+    """Return a network whose layers of :class:`Units` all use the sticks of the widest one.
+
+    Parameters
+    ----------
+    network : ibpcl.models.network.Network
+        A network with at least one such layer.
+
+    Returns
+    -------
+    network : ibpcl.models.network.Network
+        The network; with one such layer it is as it was.
+
+    Examples
+    --------
+    >>> from ibpcl.models.likelihoods import Softmax
+    >>> from ibpcl.models.network import classifier
+    >>> network = with_shared_sticks(classifier(2, (3, 4), Softmax(), 2, Units))
+    >>> [name for name in network.layout.views(np.zeros(network.layout.size)) if "raw_a" in name]
+    ['hidden1.raw_a']
+    """
+    layers = [stage for stage in network.stages if isinstance(stage, Units)]
+    owner = max(layers, key=lambda layer: layer.units)
+    stages = tuple(
+        replace(stage, sticks_of=owner.name) if stage in layers and stage != owner else stage
+        for stage in network.stages
+    )
+    return replace(network, stages=stages)

@@ -34,7 +34,7 @@ RELATED = (
     System("RCL", "rcl"),
     System("HAT", "hat"),
     System("pruning with a weighted L1 penalty", "pruning"),
-    System("IBP-VCL", "ibp_vcl", "without the hierarchical prior and coresets"),
+    System("IBP-VCL", "ibp_vcl", "without coresets; hierarchical as hibp_vcl"),
     System("progress and compress"),
     System("model adaptation with generated replay"),
     System("functional regularization by Gaussian processes", "frcl"),

@@ -51,6 +51,7 @@ METHODS = {
     "m2": Look("#999933", "p", "-"),
     "ivon": Look("#004488", "d", "-"),
     "gpm": Look("#AA3377", "p", "-"),
+    "hibp_vcl": Look("#BB7788", "d", "--"),
     "frcl": Look("#555522", "h", "--"),
     "claw": Look("#225555", "<", ":"),
 }
@@ -73,6 +74,7 @@ LABELS = {
     "a-gem": "agem",
     "online laplace": "laplace",
     "ibp-vcl": "ibp_vcl",
+    "h-ibp-vcl": "hibp_vcl",
     "generative replay": "replay",
 }
 

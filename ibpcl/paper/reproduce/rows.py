@@ -72,6 +72,7 @@ LABELS = {
     "ivon": "IVON",
     "m2": "M2, few labels",
     "gpm": "GPM",
+    "hibp_vcl": "H-IBP-VCL",
     "frcl": "FRCL",
     "claw": "CLAW",
 }

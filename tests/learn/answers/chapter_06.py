@@ -10,6 +10,9 @@ SLOPES = "return da, db, dalpha if np.ndim(alpha) else dalpha.sum()"
 ODDS = "return log_pi - log_rest, log_rest"
 TOTAL = "total = np.euler_gamma + digamma(b + 1)"
 MEAN = "return dmean * total / a**2, -dmean * polygamma(1, b + 1) / a"
+COUNT = "return pi.sum() + pi[:few].sum(), (pi, few)"
+BOTH = "by_unit = pi + pi * (np.arange(len(pi)) < few)"
+REVERSED = "return dcount * np.cumsum(by_unit[::-1])[::-1]"
 
 WRONG = {
     "6.1": [
@@ -85,4 +88,17 @@ WRONG = {
         (MEAN, "return dmean * total / a**2, -dmean * digamma(b + 1) / a", "constant_factor"),
     ],
     "6.6": letters("c", "abc"),
+    "6.7": [
+        (COUNT, COUNT.replace("pi.sum() + ", ""), "missing_term"),
+        (COUNT, COUNT.replace("pi.sum() +", "pi.sum() -"), "sign"),
+        (COUNT, COUNT.replace("pi[:few].sum()", "pi.sum()")),
+        ("pi = np.exp(np.cumsum(log_v))", "pi = np.exp(log_v)", "other_function"),
+        ("pi = np.exp(np.cumsum(log_v))", "pi = np.cumsum(np.exp(log_v))"),
+        (BOTH, "by_unit = pi", "missing_term"),
+        (BOTH, BOTH.replace("pi + pi *", "pi *"), "missing_term"),
+        (REVERSED, "return dcount * np.cumsum(by_unit)", "shifted"),
+        (REVERSED, "return dcount * by_unit", "other_function"),
+        (REVERSED, REVERSED.replace("dcount * ", ""), "elementwise_factor"),
+        (REVERSED, REVERSED.replace("dcount", "-dcount"), "sign"),
+    ],
 }

@@ -49,3 +49,9 @@ def expected_log_stick(rng, size):
     (k,) = _sizes(rng, size, 1)
     a, b = rng.uniform(0.5, 4, (2, k + 1))
     return {"a": a, "b": b}
+
+
+def active_units(rng, size):
+    """Return inputs of ``active_units``."""
+    (k,) = _sizes(rng, size, 1)
+    return {"log_v": -rng.exponential(size=k + 3) / 2 - 0.05, "few": int(rng.integers(1, k + 2))}

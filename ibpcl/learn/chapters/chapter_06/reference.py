@@ -50,3 +50,43 @@ def expected_log_stick_vjp(dmean, cache):
 def finds_the_slip():
     """Choose the test that finds the slip."""
     return "c"
+
+
+def active_units(log_v, few):
+    r"""Return the expected number of units that are on in two layers with the same sticks.
+
+    .. math:: \sum_{k \le K} \pi_k + \sum_{k \le J} \pi_k, \qquad \pi_k = \prod_{i \le k} v_i
+
+    Parameters
+    ----------
+    log_v : ndarray, shape (K,)
+        Logarithms of the sticks.
+    few : int
+        Number J of units of the smaller layer, at most K.
+
+    Returns
+    -------
+    count : float
+    cache : object
+        Input of ``active_units_vjp``.
+    """
+    pi = np.exp(np.cumsum(log_v))
+    return pi.sum() + pi[:few].sum(), (pi, few)
+
+
+def active_units_vjp(dcount, cache):
+    """Pull the gradient at the number of units back to the log-sticks.
+
+    Parameters
+    ----------
+    dcount : float
+    cache : object
+        From ``active_units``.
+
+    Returns
+    -------
+    dlog_v : ndarray, shape (K,)
+    """
+    pi, few = cache
+    by_unit = pi + pi * (np.arange(len(pi)) < few)
+    return dcount * np.cumsum(by_unit[::-1])[::-1]

@@ -68,3 +68,21 @@ def expected_log_stick_vjp(d, cache):
 
 def finds_the_slip():
     return "c"
+
+
+def active_units(log_v, few):
+    total = 0.0
+    pis = []
+    for k in range(len(log_v)):
+        pis.append(np.exp(log_v[: k + 1].sum()))
+        total += pis[-1] * (2 if k < few else 1)
+    return total, (pis, few)
+
+
+def active_units_vjp(dcount, cache):
+    pis, few = cache
+    dlog_v = np.zeros(len(pis))
+    for k, pi in enumerate(pis):
+        for i in range(k + 1):
+            dlog_v[i] += dcount * pi * (1 + (k < few))
+    return dlog_v
