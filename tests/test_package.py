@@ -48,6 +48,7 @@ FLOORS = (
     {"experiments", "exact"},
     {"paper", "bench", "classroom", "audit", "pytest_plugin"},
     {"learn"},
+    {"course"},
     {"cli"},
     {"__main__"},
 )

@@ -1,4 +1,4 @@
-# %% [markdown]
+# %% [markdown] slideshow={"slide_type": "slide"}
 # # 0. Prerequisites
 #
 # The tutorials use five tools again and again: the chain rule, the Gaussian
@@ -32,7 +32,7 @@ plt.rcParams.update(
 )
 rng = np.random.default_rng(0)
 
-# %% [markdown]
+# %% [markdown] slideshow={"slide_type": "slide"}
 # ## The chain rule as a vector-Jacobian product
 #
 # In one dimension the chain rule is a product: if $y = f(x)$ and $L = g(y)$, then
@@ -104,10 +104,10 @@ print("by finite differences ", np.array(differences))
 # The package has a function that compares a VJP with such numerical derivatives, for
 # random `dy` and with error bars. Tutorial 3 explains how it works.
 
-# %%
+# %% slideshow={"slide_type": "slide"}
 print(check(sine, sine_vjp, {"y": y}))
 
-# %% [markdown]
+# %% [markdown] slideshow={"slide_type": "slide"}
 # > **Stop and predict.** A value is used twice: $L = x \cdot \sin x$. How do you
 # > combine the gradients of the two uses?
 #
@@ -144,7 +144,7 @@ print(check(sine, sine_vjp, {"y": y}))
 #    - \frac12 \log 2\pi. $$
 
 
-# %%
+# %% slideshow={"slide_type": "slide"}
 def log_normal(x, mu, sigma):
     return -((x - mu) ** 2) / (2 * sigma**2) - np.log(sigma) - np.log(2 * np.pi) / 2
 
@@ -157,7 +157,7 @@ print("3 x_1 - 2 x_2       sampled   derived")
 print(f"mean               {total.mean():8.3f}  {sum_mean:8.3f}")
 print(f"standard deviation {total.std():8.3f}  {sum_sigma:8.3f}")
 
-# %% tags=["hide-input"] mystnb={"image": {"alt": "Histogram of the weighted sum of two Gaussian variables, with the Gaussian density of the derived mean and variance drawn over it: they agree."}}
+# %% slideshow={"slide_type": "slide"} tags=["hide-input"] mystnb={"image": {"alt": "Histogram of the weighted sum of two Gaussian variables, with the Gaussian density of the derived mean and variance drawn over it: they agree."}}
 figure, axes = plt.subplots(figsize=(6.4, 3.2), layout="constrained")
 axes.hist(total, bins=80, density=True, alpha=0.5, label="samples")
 line = np.linspace(sum_mean - 4 * sum_sigma, sum_mean + 4 * sum_sigma, 300)
@@ -168,7 +168,7 @@ axes.set(
 axes.legend()
 plt.show()
 
-# %% [markdown]
+# %% [markdown] slideshow={"slide_type": "slide"}
 # ## Monte Carlo
 #
 # Many expectations have no closed form. But we can *estimate* them: draw
@@ -192,7 +192,7 @@ plt.show()
 #
 # </details>
 
-# %%
+# %% slideshow={"slide_type": "slide"}
 truth = np.exp(0.5)  # E[exp(x)] for a standard normal x
 print("samples   estimate of E[exp(x)]     error")
 for size in (100, 10_000, 1_000_000):
@@ -206,7 +206,7 @@ errors = (repeats.mean(axis=1) - truth) / (repeats.std(axis=1, ddof=1) / np.sqrt
 within_two = np.mean(np.abs(errors) < 2)
 print(f"of 2000 estimates, within two standard errors: {within_two:.1%}")
 
-# %% [markdown]
+# %% [markdown] slideshow={"slide_type": "slide"}
 # ## The KL divergence
 #
 # How different are two distributions $q$ and $p$? The Kullback-Leibler divergence is
@@ -233,7 +233,7 @@ print(f"of 2000 estimates, within two standard errors: {within_two:.1%}")
 # Monte Carlo, as long as we can sample from $q$ and evaluate both densities:
 
 
-# %%
+# %% slideshow={"slide_type": "slide"}
 def bernoulli_kl(theta, pi):
     return theta * np.log(theta / pi) + (1 - theta) * np.log((1 - theta) / (1 - pi))
 
@@ -246,7 +246,7 @@ log_ratio = np.where(on, np.log(0.9 / 0.5), np.log(0.1 / 0.5))
 kl_error = log_ratio.std(ddof=1) / np.sqrt(on.size)
 print(f"KL[B(0.9) | B(0.5)] by sampling: {log_ratio.mean():.4f} +- {kl_error:.4f} nats")
 
-# %% [markdown]
+# %% [markdown] slideshow={"slide_type": "slide"}
 # ## Broadcasting
 #
 # NumPy combines arrays of different shapes by *broadcasting*. Align the shapes at their
@@ -268,7 +268,7 @@ print(f"KL[B(0.9) | B(0.5)] by sampling: {log_ratio.mean():.4f} +- {kl_error:.4f
 # along which its input was repeated. The gradient then has the shape of the input
 # again.
 
-# %%
+# %% slideshow={"slide_type": "slide"}
 rho, logit_pi = rng.standard_normal((5, 4)), rng.standard_normal((3, 4))
 
 

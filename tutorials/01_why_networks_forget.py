@@ -1,4 +1,4 @@
-# %% [markdown]
+# %% [markdown] slideshow={"slide_type": "slide"}
 # # 1. Why networks forget
 #
 # A network learns to tell A from B. Then it learns to tell E from F, and can no longer
@@ -65,7 +65,7 @@ tasks = [
 ]
 first, second = tasks[0], tasks[1]
 
-# %% tags=["hide-input"] mystnb={"image": {"alt": "Three rows of small grey letters: A and B, E and F, G and H; in each row the first letter is class 0, the second class 1."}}
+# %% slideshow={"slide_type": "slide"} tags=["hide-input"] mystnb={"image": {"alt": "Three rows of small grey letters: A and B, E and F, G and H; in each row the first letter is class 0, the second class 1."}}
 figure, grid = plt.subplots(len(tasks), 8, figsize=(8, 3.2), layout="constrained")
 for task, row in zip(tasks, grid, strict=True):
     for column, axes in enumerate(row):
@@ -80,7 +80,7 @@ for task, row in zip(tasks, grid, strict=True):
 figure.suptitle("Three tasks, learned one after another", fontsize=10)
 plt.show()
 
-# %% [markdown]
+# %% [markdown] slideshow={"slide_type": "slide"}
 # ## Forgetting, measured
 #
 # Every task has two classes, called $0$ and $1$, so *one* head with two outputs can
@@ -106,7 +106,7 @@ plt.show()
 # </details>
 
 
-# %%
+# %% slideshow={"slide_type": "slide"}
 def make(name, **settings):
     common = {"backend": "numpy", "hidden": (UNITS,), "batch": 100}
     common |= {"single_head": True, "epochs": EPOCHS, "rate": 0.002}
@@ -131,7 +131,7 @@ print(f"after E/F:  A/B {test(naive, first):.1%}, E/F {test(naive, second):.1%}"
 # for both tasks? We train it on the examples of both at once, from the same start
 # $\theta_1$:
 
-# %%
+# %% slideshow={"slide_type": "slide"}
 both = Task(
     "both", np.vstack([first.x_train, second.x_train]),
     np.append(first.y_train, second.y_train), first.x_test, first.y_test, 2,
@@ -143,7 +143,7 @@ joint.learn(both, progress=False)
 theta_both = joint.knowledge.shared
 print(f"together:   A/B {test(joint, first):.1%}, E/F {test(joint, second):.1%}")
 
-# %% [markdown]
+# %% [markdown] slideshow={"slide_type": "slide"}
 # The network is large enough. Weights that solve both tasks exist, and gradient descent
 # reaches them from $\theta_1$ if it sees both tasks.
 #
@@ -187,7 +187,7 @@ losses = {
     task.name: [loss_of(theta, task) for theta in line] for task in (first, second)
 }
 
-# %% tags=["hide-input"] mystnb={"image": {"alt": "Loss against the share s of the line from theta 1 to theta 2: the loss of A/B is flat and then climbs, the loss of E/F falls; their mean has its minimum in between."}}
+# %% slideshow={"slide_type": "slide"} tags=["hide-input"] mystnb={"image": {"alt": "Loss against the share s of the line from theta 1 to theta 2: the loss of A/B is flat and then climbs, the loss of E/F falls; their mean has its minimum in between."}}
 figure, axes = plt.subplots(figsize=(6.4, 3.6), layout="constrained")
 for name, values in losses.items():
     axes.plot(shares, values, label=f"loss of {name}")
@@ -218,7 +218,7 @@ plt.show()
 # losses at $\theta_1$, on training data:
 
 
-# %%
+# %% slideshow={"slide_type": "slide"}
 def gradient_of(theta, task):
     _, cache = network.log_likelihood(theta, task.x_train, task.y_train, numpy_backend)
     return network.log_likelihood_vjp(-1 / len(task.x_train), cache)
@@ -230,7 +230,7 @@ cosine = pulls[0] @ pulls[1] / (sizes[0] * sizes[1])
 print(f"norm of the gradient at theta_1: first {sizes[0]:.3f}, second {sizes[1]:.3f}")
 print(f"cosine of the angle between the gradients: {cosine:.2f}")
 
-# %% [markdown]
+# %% [markdown] slideshow={"slide_type": "slide"}
 # At $\theta_1$ the first task has almost no gradient, so *at first* it offers no
 # resistance. Resistance comes from the curvature of its loss, which only matters once
 # the weights have moved. This is why protection needs second-order information: how
@@ -279,7 +279,7 @@ off = [
 print("largest distance of the path from the plane, in units of the line's length:")
 print(f"{max(off) / length:.2f}")
 
-# %% tags=["hide-input"] mystnb={"image": {"alt": "Three contour maps over a plane through theta 1, theta 2 and theta both: the training path leaves the valley of A/B for the valley of E/F, and misses the region where the two overlap."}}
+# %% slideshow={"slide_type": "slide"} tags=["hide-input"] mystnb={"image": {"alt": "Three contour maps over a plane through theta 1, theta 2 and theta both: the training path leaves the valley of A/B for the valley of E/F, and misses the region where the two overlap."}}
 ends = {r"$\theta_1$": theta_1, r"$\theta_2$": theta_2, r"$\theta_{both}$": theta_both}
 figure, panels = plt.subplots(1, 3, figsize=(9, 3.4), layout="constrained", sharey=True)
 levels = np.log10(np.geomspace(0.03, 3, 13))
@@ -300,7 +300,7 @@ bar = figure.colorbar(filled, ax=panels, label="loss (nats)")
 bar.set_ticks(np.log10([0.03, 0.1, 0.3, 1, 3]), labels=["0.03", "0.1", "0.3", "1", "3"])
 plt.show()
 
-# %% [markdown]
+# %% [markdown] slideshow={"slide_type": "slide"}
 # The path is white, with one dot per epoch. On the left it leaves the valley of the
 # first task. In the middle it runs down the valley of the second task, the only one
 # that training sees. The right panel shows the valley of both, with $\theta_{both}$ in
@@ -333,7 +333,7 @@ plt.show()
 # (\theta_i - \theta_{1, i})^2$. How good is the parabola? Along our line we can compare
 # it with the true loss. We also train with several values of $\lambda$.
 
-# %%
+# %% slideshow={"slide_type": "slide"}
 F = fisher.diagonal(network, theta_1, first.x_train, first.y_train, "exact", None)
 step = theta_2 - theta_1
 rise = shares**2 * (F * step**2).sum() / 2  # of the parabola, along the line
@@ -349,7 +349,7 @@ for strength in strengths:
     gained.append(100 * test(learner, second, 1))
     print(f"lambda {strength:6d}: A/B {kept[-1]:5.1f}%, E/F {gained[-1]:5.1f}%")
 
-# %% tags=["hide-input"] mystnb={"image": {"alt": "Left: EWC's parabola stays near zero where the true loss of A/B climbs. Right: accuracy on A/B falls and on E/F rises as lambda falls; no lambda reaches the point of joint training."}}
+# %% slideshow={"slide_type": "slide"} tags=["hide-input"] mystnb={"image": {"alt": "Left: EWC's parabola stays near zero where the true loss of A/B climbs. Right: accuracy on A/B falls and on E/F rises as lambda falls; no lambda reaches the point of joint training."}}
 figure, (left, right) = plt.subplots(1, 2, figsize=(8.4, 3.6), layout="constrained")
 left.plot(shares, losses[first.name], color="C0", label="loss of the first task")
 left.plot(

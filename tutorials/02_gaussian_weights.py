@@ -1,4 +1,4 @@
-# %% [markdown]
+# %% [markdown] slideshow={"slide_type": "slide"}
 # # 2. Gaussian weights
 #
 # In a Bayesian neural network each weight has a probability distribution instead of a
@@ -43,7 +43,7 @@ plt.rcParams.update(
 )
 rng = np.random.default_rng(1)
 
-# %% [markdown]
+# %% [markdown] slideshow={"slide_type": "slide"}
 # ## The definition
 #
 # A weight has the density
@@ -89,7 +89,7 @@ def sample_loop(eps, mu, log_sigma):
 # K)`: NumPy repeats `mu` for every sample. This repetition is called *broadcasting*;
 # remember it, because it comes back in the gradient.
 
-# %%
+# %% slideshow={"slide_type": "slide"}
 v_loop = sample_loop(eps, mu, log_sigma)
 v_vectorized = mu + np.exp(log_sigma) * eps
 v_package, cache = gaussian.sample(eps, mu, log_sigma)
@@ -97,7 +97,7 @@ v_package, cache = gaussian.sample(eps, mu, log_sigma)
 print("loop = vectorized :", np.array_equal(v_loop, v_vectorized))
 print("loop = package    :", np.array_equal(v_loop, v_package))
 
-# %% [markdown]
+# %% [markdown] slideshow={"slide_type": "slide"}
 # The package's function returns two things: the output, and a `cache` with the values
 # that its gradient needs. Here that is $\sigma\varepsilon$, which costs an exponential
 # and is not computed twice.
@@ -124,7 +124,7 @@ print("loop = package    :", np.array_equal(v_loop, v_package))
 # forward repeats, the gradient adds up.**
 
 
-# %%
+# %% slideshow={"slide_type": "slide"}
 def sample_vjp_loop(dv, eps, mu, log_sigma):
     dmu, dlog_sigma = np.zeros(K), np.zeros(K)
     for s in range(S):
@@ -142,7 +142,7 @@ print(
     max(np.abs(dmu - dmu_loop).max(), np.abs(dlog_sigma - dlog_sigma_loop).max()),
 )
 
-# %% [markdown]
+# %% [markdown] slideshow={"slide_type": "slide"}
 # `gaussian.sample_vjp` is the vectorized form: `dv.sum(axis=0)` and
 # `(dv * noise).sum(axis=0)`. (VJP stands for *vector-Jacobian product*: the vector `dv`
 # times the matrix of all partial derivatives, without ever building it.)
@@ -153,7 +153,7 @@ print(
 # $L = \sum_{sk} \texttt{dv}_{sk} v_{sk}$, whose gradient at $v$ is `dv`. Move one
 # parameter a little both ways, and compare:
 
-# %%
+# %% slideshow={"slide_type": "slide"}
 h, step = 1e-5, np.array([0, 1, 0, 0])  # a step in log_sigma[1]
 
 
@@ -172,7 +172,7 @@ print(f"derived by hand {dlog_sigma[1]:.12f}\ndifference      {difference:.12f}"
 # parameter, with a random `dv` and to the last digit. `wrt` names the inputs that have
 # a gradient: the noise has none.
 
-# %%
+# %% slideshow={"slide_type": "slide"}
 print(
     check(
         gaussian.sample,
@@ -182,7 +182,7 @@ print(
     )
 )
 
-# %% [markdown]
+# %% [markdown] slideshow={"slide_type": "slide"}
 # ## A mistake, and how it is caught
 #
 # The most frequent mistake of all: forgetting the sum over the samples. The formula on
@@ -198,7 +198,7 @@ print(
 # </details>
 
 
-# %%
+# %% slideshow={"slide_type": "slide"}
 def forgetful_vjp(dv, cache):
     noise = cache
     return dv, dv * noise  # the sums over axis 0 are missing
@@ -212,7 +212,7 @@ print(
     (mu - 0.1 * forgetful_vjp(dv, cache)[0]).shape,
 )
 
-# %% [markdown]
+# %% [markdown] slideshow={"slide_type": "slide"}
 # NumPy does not complain, `check` does. Hence the rule of the package: a gradient has
 # the shape of its parameter, and each `.sum(axis=...)` in a `_vjp` names the broadcast
 # that it undoes.
@@ -302,7 +302,7 @@ truth = (
     / (2 * h),
 )
 
-# %%
+# %% slideshow={"slide_type": "slide"}
 noise = rng.standard_normal(200_000)
 v = weight_mu + weight_sigma * noise
 slope, value = f_slope(v), f(v)
@@ -336,7 +336,7 @@ for which, name in enumerate(("mu", "log_sigma")):
 # A ratio of variances is a ratio of costs: so many times more samples are needed for
 # the same accuracy.
 
-# %% tags=["hide-input"] mystnb={"image": {"alt": "Left: histograms of three estimates of one gradient, all around the true value; the reparameterized one is by far the narrowest. Right: their errors fall as parallel lines."}}
+# %% slideshow={"slide_type": "slide"} tags=["hide-input"] mystnb={"image": {"alt": "Left: histograms of three estimates of one gradient, all around the true value; the reparameterized one is by far the narrowest. Right: their errors fall as parallel lines."}}
 figure, (left, right) = plt.subplots(1, 2, figsize=(8.6, 3.5), layout="constrained")
 colors = {"reparameterized": "C0", "score": "C1", "score, f - E[f]": "C2"}
 bins = np.linspace(truth[0] - 15, truth[0] + 15, 151)
@@ -381,7 +381,7 @@ right.set_title(r"All fall like $1 / \sqrt{S}$")
 right.grid(alpha=0.3)
 plt.show()
 
-# %% [markdown]
+# %% [markdown] slideshow={"slide_type": "slide"}
 # ## The KL divergence of two Gaussians
 #
 # How far is the distribution $q = \mathcal N(\mu, \sigma^2)$ from the prior
@@ -465,7 +465,7 @@ print(
 # is a tiny number, $r^2 + \frac23 r^3 + \dots$ (expand the exponential), left over
 # after terms of size one half cancel.
 
-# %%
+# %% slideshow={"slide_type": "slide"}
 print("     r    r^2 + 2/3 r^3   plain formula     package")
 for r in (1e-2, 1e-4, 1e-6, 1e-8):
     close = (np.zeros(1), np.full(1, r), np.zeros(1), np.zeros(1))
@@ -474,7 +474,7 @@ for r in (1e-2, 1e-4, 1e-6, 1e-8):
         f"   {gaussian.kl(*close)[0]:.6e}"
     )
 
-# %% [markdown]
+# %% [markdown] slideshow={"slide_type": "slide"}
 # The plain formula rounds to a multiple of about $10^{-16}$, whatever is left over; in
 # the last line that is nothing at all. `expm1` keeps the digits much longer, and it
 # does so where they matter most: the gradient at $\log\sigma$, derived next, is `expm1`
@@ -499,7 +499,7 @@ for r in (1e-2, 1e-4, 1e-6, 1e-8):
 # All four are zero at $q = p$, as they must be at a minimum. All of them, compared
 # entry by entry with derivatives that need no derivation:
 
-# %%
+# %% slideshow={"slide_type": "slide"}
 print(check(gaussian.kl, gaussian.kl_vjp, beliefs))
 
 # %% [markdown]
@@ -509,7 +509,7 @@ print(check(gaussian.kl, gaussian.kl_vjp, beliefs))
 # the prior has none: the contour lines are close together at the top. A distribution
 # that is too narrow only pays the logarithm of its width.
 
-# %% tags=["hide-input"] mystnb={"image": {"alt": "Contours of the divergence over mean and log width, with arrows of steepest descent: all lead to the prior at the origin; the contours crowd where the width is large."}}
+# %% slideshow={"slide_type": "slide"} tags=["hide-input"] mystnb={"image": {"alt": "Contours of the divergence over mean and log width, with arrows of steepest descent: all lead to the prior at the origin; the contours crowd where the width is large."}}
 grid_mu, grid_log_sigma = np.meshgrid(
     np.linspace(-3, 3, 121), np.linspace(-2.5, 1.25, 121)
 )
@@ -548,7 +548,7 @@ axes.set(
 axes.legend(loc="lower right")
 plt.show()
 
-# %% [markdown]
+# %% [markdown] slideshow={"slide_type": "slide"}
 # ## The previous posterior is the next prior
 #
 # Now the point of it all. Let an unknown
@@ -587,7 +587,7 @@ plt.show()
 #
 # </details>
 
-# %%
+# %% slideshow={"slide_type": "slide"}
 noise_sigma, true_v = 1.0, 1.3
 tasks = [true_v + noise_sigma * rng.standard_normal(n) for n in (4, 10, 6)]
 
@@ -613,7 +613,7 @@ print(
     "the last task only)"
 )
 
-# %% [markdown]
+# %% [markdown] slideshow={"slide_type": "slide"}
 # A network's posterior has no closed form. There one *maximizes the evidence lower
 # bound* (ELBO). [Tutorial 8](08_elbo_gradient.py) derives it, and shows that its
 # maximum is the distribution $q$ that is closest to the posterior:
@@ -628,7 +628,7 @@ print(
 # $\frac{1}{s^2} \sum_n (y_n - \mu)$ at $\mu$ and $-\frac{N}{s^2}
 # \sigma^2$ at $\log\sigma$. We have just derived the gradient of the KL divergence.
 
-# %%
+# %% slideshow={"slide_type": "slide"}
 q_mu, q_log_sigma = np.zeros(1), np.full(1, np.log(2.0))
 for y in tasks:
     last_mu, last_log_sigma = q_mu, q_log_sigma
@@ -650,7 +650,7 @@ print(
     f"{abs(np.exp(q_log_sigma[0]) - batch[1]):.1e}"
 )
 
-# %% tags=["hide-input"] mystnb={"image": {"alt": "Densities of the belief after each of three tasks, ever narrower; the last lies on that of all data at once. The one that saw only the last task is wider and elsewhere."}}
+# %% slideshow={"slide_type": "slide"} tags=["hide-input"] mystnb={"image": {"alt": "Densities of the belief after each of three tasks, ever narrower; the last lies on that of all data at once. The one that saw only the last task is wider and elsewhere."}}
 figure, axes = plt.subplots(figsize=(7.2, 3.8), layout="constrained")
 line = np.linspace(-1.0, 3.5, 500)
 

@@ -1,4 +1,4 @@
-# %% [markdown]
+# %% [markdown] slideshow={"slide_type": "slide"}
 # # 3. Checking a gradient
 #
 # You have derived a gradient on paper and typed it in. Is it right? A computer cannot
@@ -34,7 +34,7 @@ plt.rcParams.update(
 )
 rng = np.random.default_rng(4)
 
-# %% [markdown]
+# %% [markdown] slideshow={"slide_type": "slide"}
 # ## Two errors that pull in opposite directions
 #
 # The usual test is a difference, $\bigl(f(x + h) - f(x)\bigr) / h$. It has two errors.
@@ -67,7 +67,7 @@ rng = np.random.default_rng(4)
 #
 # </details>
 
-# %%
+# %% slideshow={"slide_type": "slide"}
 S, K = 6, 4
 eps, dv = rng.standard_normal((2, S, K))
 mu, log_sigma = np.array([0.5, -1.0, 0.0, 2.0]), np.array([0.0, -1.0, 0.5, -2.0])
@@ -99,7 +99,7 @@ for h in (1e-2, 1e-4, 1e-6, 1e-8, 1e-10, 1e-12, 1e-20):
 # `check` does it for every parameter, with a random `dv`. It also compares the complex
 # step with a second numerical derivative, so that a failure of one method is noticed.
 
-# %%
+# %% slideshow={"slide_type": "slide"}
 print(
     check(
         gaussian.sample,
@@ -109,7 +109,7 @@ print(
     )
 )
 
-# %% [markdown]
+# %% [markdown] slideshow={"slide_type": "slide"}
 # ## A function with a curve: the V
 #
 # For the pictures we take a function that bends more: a linear classifier with a
@@ -150,7 +150,7 @@ def dw_at(w):
     return x.T @ (dlog_p[:, None] * (np.eye(C)[labels] - softmax)) / tau
 
 
-# %% [markdown]
+# %% [markdown] slideshow={"slide_type": "slide"}
 # Take the scalar objective $\varphi(w) = \sum_n \texttt{dlog\_p}_n \log p_n$ and go
 # from $w$ into a random direction $d$. The gradient claims the slope
 # $\langle \texttt{dw}, d \rangle$. Here are four ways to measure it, each with a step
@@ -181,7 +181,7 @@ def dw_at(w):
 #
 # </details>
 
-# %%
+# %% slideshow={"slide_type": "slide"}
 slope = np.sum(dw_at(w) * direction)
 steps = np.logspace(0, -16, 65)
 errors = {
@@ -200,7 +200,7 @@ for name, values in errors.items():
         f"{name:24s} smallest error {size.min():.0e} at h = {steps[size.argmin()]:.0e}"
     )
 
-# %% tags=["hide-input"] mystnb={"image": {"alt": "Relative error against the step. Left, for a right gradient: forward, central and Richardson differences make V shapes of growing depth, the complex step falls to rounding and stays. Right, for a wrong gradient: all curves level out at the mistake."}}
+# %% slideshow={"slide_type": "slide"} tags=["hide-input"] mystnb={"image": {"alt": "Relative error against the step. Left, for a right gradient: forward, central and Richardson differences make V shapes of growing depth, the complex step falls to rounding and stays. Right, for a wrong gradient: all curves level out at the mistake."}}
 figure, (left, right) = plt.subplots(
     1, 2, figsize=(9, 3.8), layout="constrained", sharey=True
 )
@@ -230,7 +230,7 @@ right.invert_xaxis()
 right.legend(fontsize=8, loc="center right")
 plt.show()
 
-# %% [markdown]
+# %% [markdown] slideshow={"slide_type": "slide"}
 # The left-hand plot shows why no single step size works. The best forward difference
 # keeps half of the digits, the best central one two thirds, and where the best step
 # lies depends on the function. Richardson starts with a large step, where the
@@ -256,7 +256,7 @@ plt.show()
 # verdict. If the curvature is subtracted as well, the slope is three. This checks
 # second derivatives.
 
-# %%
+# %% slideshow={"slide_type": "slide"}
 halvings = 0.5 ** np.arange(1, 22)
 second = 1e-4  # step of a central difference of gradients
 
@@ -287,7 +287,7 @@ print(
     "curvature {:.3f}".format(*slopes)
 )
 
-# %% tags=["hide-input"] mystnb={"image": {"alt": "Taylor remainders against the step on logarithmic axes: lines of slope one for a wrong gradient, two for a right one, three with the curvature taken away, down to a band of rounding."}}
+# %% slideshow={"slide_type": "slide"} tags=["hide-input"] mystnb={"image": {"alt": "Taylor remainders against the step on logarithmic axes: lines of slope one for a wrong gradient, two for a right one, three with the curvature taken away, down to a band of rounding."}}
 figure, axes = plt.subplots(figsize=(6.6, 4), layout="constrained")
 for (name, values), colour in zip(remainders.items(), ("C3", "C0", "C2"), strict=True):
     axes.loglog(halvings, values, "o-", markersize=3, color=colour, label=name)
@@ -303,7 +303,7 @@ axes.invert_xaxis()
 axes.legend(fontsize=8)
 plt.show()
 
-# %% [markdown]
+# %% [markdown] slideshow={"slide_type": "slide"}
 # ## When the forward is to blame
 #
 # A gradient check compares a function with its gradient, and sometimes the function is
@@ -313,7 +313,7 @@ plt.show()
 # call.
 
 
-# %%
+# %% slideshow={"slide_type": "slide"}
 def dropout_inside(h):
     keep = np.random.default_rng().random(h.shape) < 0.8  # drawn inside
     return h * keep / 0.8, keep
@@ -345,7 +345,7 @@ print(check(dropout, dropout_vjp, (h, rng.random((N, 5))), wrt=("h",)))
 # that is one at the kink is as right as one that is zero; five would be wrong.
 
 
-# %%
+# %% slideshow={"slide_type": "slide"}
 def relu(h):
     on = h.real > 0
     return np.where(on, h, 0), on
@@ -382,7 +382,7 @@ print("\nwith slope one at the kink:", check(eager_relu, relu_vjp, (at_the_kink,
 # disagrees, so the report names the *forward* as not complex-safe, and the differences
 # decide.
 
-# %%
+# %% slideshow={"slide_type": "slide"}
 print(check(lambda h: (np.abs(h), h), lambda dy, h: dy * np.sign(h), (h,)))
 
 # %% [markdown]

@@ -1,4 +1,4 @@
-# %% [markdown]
+# %% [markdown] slideshow={"slide_type": "slide"}
 # # 4. Verifying a derivation
 #
 # A check shows *that* a gradient is wrong. *Where* is it wrong? This tutorial follows a
@@ -30,7 +30,7 @@ plt.rcParams.update(
 )
 rng = np.random.default_rng(4)
 
-# %% [markdown]
+# %% [markdown] slideshow={"slide_type": "slide"}
 # ## The function
 #
 # A linear classifier with a temperature. `N` examples with `D` inputs, `C` classes:
@@ -41,7 +41,7 @@ rng = np.random.default_rng(4)
 # The forward returns its output and a `cache` with the values that the gradient needs.
 
 
-# %%
+# %% slideshow={"slide_type": "slide"}
 def log_likelihood(x, w, b, tau, labels):
     raw = x @ w + b
     logits = raw / tau
@@ -61,7 +61,7 @@ inputs = {
 log_p, cache = log_likelihood(**inputs)
 print("log p of the labels:", log_p.round(3))
 
-# %% [markdown]
+# %% [markdown] slideshow={"slide_type": "slide"}
 # ## The first attempt
 #
 # The student reasons: "Only the logit of the label appears, so its gradient is one. The
@@ -81,7 +81,7 @@ print("log p of the labels:", log_p.round(3))
 # </details>
 
 
-# %%
+# %% slideshow={"slide_type": "slide"}
 def first_vjp(dlog_p, cache):
     x, w, raw, tau, logits, _, labels = cache
     dlogits = np.zeros_like(logits)
@@ -113,7 +113,7 @@ print(check(log_likelihood, first_vjp, inputs))
 # summed over them.
 
 
-# %%
+# %% slideshow={"slide_type": "slide"}
 def second_vjp(dlog_p, cache):
     x, w, raw, tau, logits, _, labels = cache
     dlogits = np.zeros_like(logits)
@@ -133,7 +133,7 @@ print(check(log_likelihood, second_vjp, inputs))
 # forward as a separate pair:
 
 
-# %%
+# %% slideshow={"slide_type": "slide"}
 def pick(logits, labels):
     log_norm = np.log(np.exp(logits).sum(axis=-1))
     return logits[np.arange(len(labels)), labels] - log_norm, (logits, log_norm, labels)
@@ -149,7 +149,7 @@ def pick_first_vjp(dlog_p, cache):
 logits = cache[4]
 print(check(pick, pick_first_vjp, (logits, inputs["labels"])))
 
-# %% [markdown]
+# %% [markdown] slideshow={"slide_type": "slide"}
 # *A term is missing, one path of several*: nothing flows back through the
 # `logits` inside `log_norm`, as if that line were constant. And the hint names the
 # usual cause: a **normalizer**. The other logits appear as well, in
@@ -160,7 +160,7 @@ print(check(pick, pick_first_vjp, (logits, inputs["labels"])))
 #    \frac{\partial \log p_n}{\partial f_{nc}} = \mathbb 1[c = y_n] - \mathrm{softmax}(f_n)_c. $$
 
 
-# %%
+# %% slideshow={"slide_type": "slide"}
 def pick_vjp(dlog_p, cache):
     logits, log_norm, labels = cache
     dlogits = -dlog_p[:, None] * np.exp(logits - log_norm[:, None])
@@ -189,7 +189,7 @@ print(check(log_likelihood, third_vjp, inputs))
 # has the wrong sign: $\frac{d}{d\tau} \frac1\tau = -\frac{1}{\tau^2}$.
 
 
-# %%
+# %% slideshow={"slide_type": "slide"}
 def log_likelihood_vjp(dlog_p, cache):
     x, w, raw, tau, logits, log_norm, labels = cache
     dlogits = pick_vjp(dlog_p, (logits, log_norm, labels))
@@ -207,7 +207,7 @@ print(check(log_likelihood, log_likelihood_vjp, inputs))
 # is two for a right gradient (tutorial 3). Here it is, along the same random direction
 # in $w$, together with the relative error.
 
-# %%
+# %% slideshow={"slide_type": "slide"}
 dlog_p, direction = rng.standard_normal(N), rng.standard_normal((D, C))
 exact = log_likelihood_vjp(dlog_p, cache)[1]
 
@@ -227,7 +227,7 @@ for name, vjp in attempts.items():
         f"{slope:.2f}"
     )
 
-# %% tags=["hide-input"] mystnb={"image": {"alt": "Entries of each attempt's gradient at w against the right ones. The second attempt scatters, the third lies on a line that is too steep, the last on the diagonal."}}
+# %% slideshow={"slide_type": "slide"} tags=["hide-input"] mystnb={"image": {"alt": "Entries of each attempt's gradient at w against the right ones. The second attempt scatters, the third lies on a line that is too steep, the last on the diagonal."}}
 figure, axes = plt.subplots(figsize=(5.4, 4.4), layout="constrained")
 for (name, vjp), mark in zip(attempts.items(), ("x", "s", "o"), strict=True):
     axes.plot(
@@ -254,7 +254,7 @@ axes.set(
 axes.legend(fontsize=8)
 plt.show()
 
-# %% [markdown]
+# %% [markdown] slideshow={"slide_type": "slide"}
 # ## A chain of functions
 #
 # In a network the gradient passes through many functions, and a wrong one spoils
@@ -264,7 +264,7 @@ plt.show()
 # the previous stage.
 
 
-# %%
+# %% slideshow={"slide_type": "slide"}
 def linear(x, w):
     return x @ w, (x, w)
 
@@ -295,7 +295,7 @@ report = check_chain(stages, inputs["x"])
 print(report)
 print("\nbegin with:", report.first_wrong)
 
-# %% [markdown]
+# %% [markdown] slideshow={"slide_type": "slide"}
 # > **Stop and predict.** Only the gradient of
 # > `tanh` is wrong. The network has parameters in `hidden` and in `head`. Which of
 # > their gradients are wrong because of it?
@@ -318,7 +318,7 @@ print("\nbegin with:", report.first_wrong)
 # gradient next year:
 
 
-# %%
+# %% slideshow={"slide_type": "slide"}
 def test_log_likelihood(vjp=log_likelihood_vjp):
     assert_correct(log_likelihood, vjp, inputs)
 
@@ -332,7 +332,7 @@ except AssertionError as failure:
         "the wrong one fails with", "\n".join(str(failure).splitlines()[:5]), "\n  ..."
     )
 
-# %% [markdown]
+# %% [markdown] slideshow={"slide_type": "slide"}
 # Without any test at all, from the command line: a file `mine.py` with functions `f`
 # and `f_vjp` and, for the inputs, a function `check_inputs()` that returns a dict of
 # arrays, is checked by
@@ -355,7 +355,7 @@ except AssertionError as failure:
 # correctly from there:
 
 
-# %%
+# %% slideshow={"slide_type": "slide"}
 def cold_likelihood(x, w, b, tau, labels):
     log_p, inner = log_likelihood(x, w, b, 1.0, labels)  # the temperature is not used
     return log_p, inner
@@ -377,7 +377,7 @@ print(check(cold_likelihood, cold_likelihood_vjp, inputs))
 # `ibpcl.verify` has it ready: `density_integrates_to_one`,
 # `sampler_matches_cdf`, `expectation_matches`, `reparameterization_unbiased`.
 
-# %%
+# %% slideshow={"slide_type": "slide"}
 x, w, b, tau = (inputs[name] for name in ("x", "w", "b", "tau"))
 everything = sum(
     np.exp(log_likelihood(x, w, b, tau, np.full(N, c))[0]) for c in range(C)

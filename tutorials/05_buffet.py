@@ -1,4 +1,4 @@
-# %% [markdown]
+# %% [markdown] slideshow={"slide_type": "slide"}
 # # 5. The Indian buffet
 #
 # A network that has to learn many tasks should not spend all its capacity on the first
@@ -39,7 +39,7 @@ plt.rcParams.update(
 )
 rng = np.random.default_rng(5)
 
-# %% [markdown]
+# %% [markdown] slideshow={"slide_type": "slide"}
 # ## Customers and dishes
 #
 # An Indian restaurant has a buffet without end. The first customer takes
@@ -66,7 +66,7 @@ def buffet(customers, alpha, rng):
 D = 40
 drawn = {alpha: buffet(D, alpha, rng) for alpha in (1.0, 5.0, 20.0)}
 
-# %% tags=["hide-input"] mystnb={"image": {"alt": "Three binary matrices of forty customers for alpha 1, 5 and 20: the first columns are nearly full, later ones ever emptier, and a larger alpha gives more columns."}}
+# %% slideshow={"slide_type": "slide"} tags=["hide-input"] mystnb={"image": {"alt": "Three binary matrices of forty customers for alpha 1, 5 and 20: the first columns are nearly full, later ones ever emptier, and a larger alpha gives more columns."}}
 figure, panels = plt.subplots(
     1, 3, figsize=(9, 3.2), layout="constrained", width_ratios=(1, 2, 4)
 )
@@ -77,7 +77,7 @@ for axes, (alpha, B) in zip(panels, drawn.items(), strict=True):
 panels[0].set_ylabel("customer $n$")
 plt.show()
 
-# %% [markdown]
+# %% [markdown] slideshow={"slide_type": "slide"}
 # > **Stop and predict.** With $\alpha = 5$, how many dishes does the hundredth customer
 # > take: more than the first, fewer, or as many? How many different dishes have a
 # > hundred customers taken together?
@@ -105,7 +105,7 @@ plt.show()
 #
 # It grows without bound, but only like the logarithm of the number of customers.
 
-# %%
+# %% slideshow={"slide_type": "slide"}
 alpha, repeats, customers = 5.0, 400, 100
 restaurants = [buffet(customers, alpha, rng) for _ in range(repeats)]
 firsts, lasts = (np.array([B[row].sum() for B in restaurants]) for row in (0, -1))
@@ -121,7 +121,7 @@ for name, (counts, mean) in rows.items():
     sampled = f"{counts.mean():6.2f} +- {error:.2f}"
     print(f"{name:15s} {sampled} {mean:11.2f} {counts.var():10.2f}")
 
-# %% [markdown]
+# %% [markdown] slideshow={"slide_type": "slide"}
 # Mean and variance agree, as they do for Poisson variables. And the first customer is
 # not special. If the customers came in another order, every matrix would be as probable
 # as before, up to the names of the dishes. This property is called *exchangeability*.
@@ -187,7 +187,7 @@ for name, (counts, mean) in rows.items():
 # with a uniform $u$. Here are the loop and the package's function:
 
 
-# %%
+# %% slideshow={"slide_type": "slide"}
 def sticks_loop(u, alpha):
     """Break sticks: probabilities (K,) from uniform noise (K,)."""
     pi, left = np.zeros(u.size), 1.0
@@ -202,7 +202,7 @@ B, log_pi = stick_breaking.sample_prior(u, rng.uniform(size=(400, D, 60)), alpha
 gap = np.abs(sticks_loop(u[0], alpha) - np.exp(log_pi[0])).max()
 print(f"largest difference, loop and package: {gap:.1e}")
 
-# %% [markdown]
+# %% [markdown] slideshow={"slide_type": "slide"}
 # ### Checking with samples, and what a p-value shows
 #
 # We draw the finite model, sort the probabilities, and compute the fifth stick as the
@@ -222,7 +222,7 @@ print(f"largest difference, loop and package: {gap:.1e}")
 #
 # </details>
 
-# %%
+# %% slideshow={"slide_type": "slide"}
 draws = np.random.default_rng(6)
 p_values = {}
 print("   K   parameter of v_5   p-value, finite model   p-value, limit")
@@ -244,7 +244,7 @@ for size in (10, 2000):
 # For a network, sticks are the better construction. They give the units an order, and we
 # can differentiate with respect to a stick (tutorial 6).
 
-# %% tags=["hide-input"] mystnb={"image": {"alt": "Left: 25 draws of the probabilities of the dishes fall towards zero around their mean. Right: histogram of a row's number of dishes under the points of a Poisson distribution with mean five."}}
+# %% slideshow={"slide_type": "slide"} tags=["hide-input"] mystnb={"image": {"alt": "Left: 25 draws of the probabilities of the dishes fall towards zero around their mean. Right: histogram of a row's number of dishes under the points of a Poisson distribution with mean five."}}
 figure, (left, right) = plt.subplots(1, 2, figsize=(8.4, 3.4), layout="constrained")
 index = np.arange(1, 61)
 left.plot(index, np.exp(log_pi[:25]).T, color="C0", alpha=0.3, linewidth=0.9)
@@ -269,7 +269,7 @@ right.set_title("A row is Poisson, as in the buffet")
 right.legend()
 plt.show()
 
-# %% [markdown]
+# %% [markdown] slideshow={"slide_type": "slide"}
 # ## The number of weights that the prior expects
 #
 # The mean of one stick is $\mathbb E[v] = \int_0^1 v\, \alpha v^{\alpha - 1} dv =
@@ -296,7 +296,7 @@ plt.show()
 #
 # </details>
 
-# %%
+# %% slideshow={"slide_type": "slide"}
 units, concentration = 200, 30.0
 expected, term = 0.0, 1.0
 for _ in range(units):
@@ -313,7 +313,7 @@ masks_on = masks.mean(axis=(1, 2))
 error = masks_on.std() / np.sqrt(masks_on.size)
 print(f"share in {masks_on.size} drawn masks: {masks_on.mean():.2%} +- {error:.2%}")
 
-# %% [markdown]
+# %% [markdown] slideshow={"slide_type": "slide"}
 # ## Sharing
 #
 # Two customers share a dish with probability $\pi_k^2$. With $\mathbb E[v^2] =
@@ -339,7 +339,7 @@ print(f"share in {masks_on.size} drawn masks: {masks_on.mean():.2%} +- {error:.2
 #
 # </details>
 
-# %%
+# %% slideshow={"slide_type": "slide"}
 two = rng.uniform(size=(2, 2000, units))
 pi_one, pi_two = np.exp(
     stick_breaking.log_probabilities(np.log(two) / concentration)[0]
@@ -353,7 +353,7 @@ print("                  of all weights   of a task's weights")
 for name, value in shared.items():
     print(f"{name:17s} {value:14.2%} {value / share:21.0%}")
 
-# %% tags=["hide-input"] mystnb={"image": {"alt": "Two masks drawn with separate sticks, and their overlap, which is nearly all in the first columns."}}
+# %% slideshow={"slide_type": "slide"} tags=["hide-input"] mystnb={"image": {"alt": "Two masks drawn with separate sticks, and their overlap, which is nearly all in the first columns."}}
 one, other = (
     stick_breaking.sample_prior(
         rng.uniform(size=(1, units)), rng.uniform(size=(1, 50, units)), concentration

@@ -1,4 +1,4 @@
-# %% [markdown]
+# %% [markdown] slideshow={"slide_type": "slide"}
 # # 6. Sticks, and the Kumaraswamy distribution
 #
 # The prior of the masks is built by breaking a stick (tutorial 5). Learning must be
@@ -38,7 +38,7 @@ plt.rcParams.update(
 )
 rng = np.random.default_rng(2)
 
-# %% [markdown]
+# %% [markdown] slideshow={"slide_type": "slide"}
 # ## Sticks in logarithms
 #
 # With sticks $v_k \sim \mathrm{Beta}(\alpha, 1)$, drawn as $v = u^{1 / \alpha}$, unit
@@ -62,7 +62,7 @@ rng = np.random.default_rng(2)
 #
 # </details>
 
-# %%
+# %% slideshow={"slide_type": "slide"}
 S, K, alpha = 3, 6, 4.0
 u = rng.uniform(size=(S, K))
 small = np.random.default_rng(0).uniform(size=200).astype(np.float32)
@@ -75,7 +75,7 @@ for k in (1, 10, 50, first_zero, 200):
         f"{in_logs[k - 1]:9.2f}"
     )
 
-# %% [markdown]
+# %% [markdown] slideshow={"slide_type": "slide"}
 # Once $\pi_k$ is zero, its logarithm is minus infinity and its gradient is lost. Hence
 # the rule: carry logs, and exponentiate last, if at all.
 #
@@ -87,7 +87,7 @@ for k in (1, 10, 50, first_zero, 200):
 # A cumulative sum forwards in the forward is a cumulative sum backwards in the
 # gradient.
 
-# %%
+# %% slideshow={"slide_type": "slide"}
 print(
     check(
         stick_breaking.log_probabilities,
@@ -96,7 +96,7 @@ print(
     )
 )
 
-# %% [markdown]
+# %% [markdown] slideshow={"slide_type": "slide"}
 # ## The posterior of a stick: why not a Beta?
 #
 # Learning must be able to move the sticks. The main text of the paper writes a Beta(a,
@@ -126,7 +126,7 @@ print(
 #
 # $$ v = \bigl(1 - u^{1/b}\bigr)^{1/a}, \qquad \log v = \frac1a \log\bigl(1 - e^s\bigr), \qquad s = \frac{\log u}{b}. $$
 
-# %%
+# %% slideshow={"slide_type": "slide"}
 a = np.array([0.5, 1.0, 5.0, 31.0])
 b = np.array([0.7, 3.0, 1.0, 2.0])
 S, K = 8, a.size
@@ -160,7 +160,7 @@ print(
 # a subtraction of nearly equal numbers. Where the inner logarithm is a tiny number,
 # $1 - \text{tiny}$ rounds to one. In float32, against the same formula in float64:
 
-# %%
+# %% slideshow={"slide_type": "slide"}
 print("        u     b   log v in float64   plain, float32   package, float32")
 for u_one, b_one in (
     (0.5, 2.0),
@@ -185,7 +185,7 @@ for u_one, b_one in (
         f"{kumaraswamy.sample(u32, one, b32)[0][0]:16.5e}"
     )
 
-# %% [markdown]
+# %% [markdown] slideshow={"slide_type": "slide"}
 # These are not just inexact values: where $\log v$ is rounded to zero or to minus
 # infinity, the gradient, derived next, is zero or infinite as well, since it contains
 # $\log v$ and divides by $1 - e^s = v^a$.
@@ -210,7 +210,7 @@ for u_one, b_one in (
 # are summed over the samples.
 
 
-# %%
+# %% slideshow={"slide_type": "slide"}
 def sample_vjp_loop(dlog_v, u, a, b):
     da, db = np.zeros(K), np.zeros(K)
     for s in range(S):
@@ -241,7 +241,7 @@ print(
 # By the complex step (tutorial 3), two lines for one entry, then
 # `check` for all of them.  (`log1mexp` takes complex numbers on purpose.)
 
-# %%
+# %% slideshow={"slide_type": "slide"}
 h, step = 1e-20, np.array([0, 0, 0, 1])
 by_complex_step = (
     np.sum(dlog_v * kumaraswamy.sample(u, a, b + 1j * h * step)[0]).imag / h
@@ -249,7 +249,7 @@ by_complex_step = (
 print(f"derived by hand {db[3]:.16f}\ncomplex step    {by_complex_step:.16f}\n")
 print(check(kumaraswamy.sample, kumaraswamy.sample_vjp, (u, a, b), wrt=("a", "b")))
 
-# %% [markdown]
+# %% [markdown] slideshow={"slide_type": "slide"}
 # ### A mistake, and how it is caught
 #
 # The inner derivative is $-\log u / b^2 = -s / b$. With
@@ -268,7 +268,7 @@ print(check(kumaraswamy.sample, kumaraswamy.sample_vjp, (u, a, b), wrt=("a", "b"
 # </details>
 
 
-# %%
+# %% slideshow={"slide_type": "slide"}
 def hasty_vjp(dlog_v, cache):
     s, a, b, log_v = cache
     da = -dlog_v * log_v / a
@@ -278,7 +278,7 @@ def hasty_vjp(dlog_v, cache):
 
 print(check(kumaraswamy.sample, hasty_vjp, (u, a, b), wrt=("a", "b")))
 
-# %% [markdown]
+# %% [markdown] slideshow={"slide_type": "slide"}
 # The report confirms `a` and names the factor that is missing in `b`.
 #
 # ## The KL divergence to the prior
@@ -325,7 +325,7 @@ print(check(kumaraswamy.sample, hasty_vjp, (u, a, b), wrt=("a", "b")))
 #
 # $$ KL = \frac{a - \alpha}{a} \Bigl(-\gamma - \psi(b) - \frac1b\Bigr) + \log\frac{ab}{\alpha} - \frac{b - 1}{b}. $$
 
-# %%
+# %% slideshow={"slide_type": "slide"}
 print("   b   integral of (1 - w^b) / (1 - w)   gamma + psi(b + 1)")
 for b_one in (0.5, 1.0, 2.0, 3.0, 4.7):
     integral = quad(lambda w, b=b_one: -np.expm1(b * np.log(w)) / (1 - w), 0, 1)[0]
@@ -334,7 +334,7 @@ for b_one in (0.5, 1.0, 2.0, 3.0, 4.7):
         f"{np.euler_gamma + digamma(b_one + 1):18.12f}"
     )
 
-# %% [markdown]
+# %% [markdown] slideshow={"slide_type": "slide"}
 # ### The paper's printed term
 #
 # The paper's formula has $-\frac{b}{1 - b}$ instead of our $-\frac{b - 1}{b}$. Which
@@ -404,7 +404,7 @@ for case in (
 # the printed form does not even exist. A simple test finds such mistakes: *look at the
 # value where you know it.*
 
-# %% tags=["hide-input"] mystnb={"image": {"alt": "The divergence against b: quadrature points lie on the derived curve, which is zero at b = 1; the printed form runs elsewhere and is singular there."}}
+# %% slideshow={"slide_type": "slide"} tags=["hide-input"] mystnb={"image": {"alt": "The divergence against b: quadrature points lie on the derived curve, which is zero at b = 1; the printed form runs elsewhere and is singular there."}}
 figure, axes = plt.subplots(figsize=(7.2, 4), layout="constrained")
 line = np.concatenate(
     [np.linspace(0.3, 0.995, 200), [np.nan], np.linspace(1.005, 4, 300)]
@@ -446,7 +446,7 @@ axes.set(
 axes.legend()
 plt.show()
 
-# %% [markdown]
+# %% [markdown] slideshow={"slide_type": "slide"}
 # ## The gradient of the KL
 #
 # Write $c = -\gamma - \psi(b) - \frac1b$, which contains $b$ only, and $\frac{a -
@@ -466,7 +466,7 @@ plt.show()
 # $c = -\gamma - \psi(1) - 1 = -1$, because $\psi(1) = -\gamma$, and all three vanish;
 # look at it in the last line below.
 
-# %%
+# %% slideshow={"slide_type": "slide"}
 a_far, b_far = np.array([0.5, 4.0, 20.0, 31.0]), np.array([0.7, 3.0, 1.2, 2.0])
 alphas = np.array([2.0, 3.0, 30.0, 30.0])
 _, cache = kumaraswamy.kl_to_beta(a_far, b_far, alphas)

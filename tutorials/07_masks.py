@@ -1,4 +1,4 @@
-# %% [markdown]
+# %% [markdown] slideshow={"slide_type": "slide"}
 # # 7. Concrete masks: a coin with a gradient
 #
 # A mask $B_{dk}$ is a coin, that is, a Bernoulli variable. It is one if the weight from
@@ -43,7 +43,7 @@ plt.rcParams.update(
 )
 rng = np.random.default_rng(3)
 
-# %% [markdown]
+# %% [markdown] slideshow={"slide_type": "slide"}
 # ## From a coin to logistic noise
 #
 # A coin with probability $\theta$ is a uniform number compared with a threshold: $B =
@@ -77,14 +77,14 @@ rng = np.random.default_rng(3)
 # paper's formula for two classes has to be the *odds* $\theta / (1 - \theta)$, although
 # the text calls it a probability.
 
-# %%
+# %% slideshow={"slide_type": "slide"}
 gumbel = -np.log(-np.log(rng.uniform(size=(2, 20_000))))
 print(
     "Gumbel difference against the logistic distribution: Kolmogorov-Smirnov p-value "
     f"{kstest(gumbel[0] - gumbel[1], 'logistic').pvalue:.2f}"
 )
 
-# %% [markdown]
+# %% [markdown] slideshow={"slide_type": "slide"}
 # A very small p-value would be evidence against equality (tutorial 5).
 #
 # ## Temperature
@@ -98,7 +98,7 @@ print(
 # $z$ is called a *binary concrete* variable (the name joins *continuous* and *discrete*).
 # First the loop, then the vectorized form, then the package's function.
 
-# %%
+# %% slideshow={"slide_type": "slide"}
 S, D, K, tau = 4, 3, 5, 0.5
 u = rng.uniform(size=(S, D, K))
 logit_theta = rng.standard_normal((S, D, K))
@@ -132,7 +132,7 @@ print(
 # e^x$, $\frac{e^x}{1 + e^x}$, for negative $x$. A low temperature makes
 # $x$ large, and then $e^{-x}$ overflows in float32 at a modest $x$:
 
-# %%
+# %% slideshow={"slide_type": "slide"}
 for x in (-5.0, -80.0, -100.0):
     x32 = np.float32(x)
     with np.errstate(over="ignore"):  # the overflow is the point
@@ -142,7 +142,7 @@ for x in (-5.0, -80.0, -100.0):
         f"{sigmoid(x):.6e}"
     )
 
-# %% [markdown]
+# %% [markdown] slideshow={"slide_type": "slide"}
 # What does the temperature do? With the same noise, take $\tau$ to zero and compare $z$
 # with the coin $B$ itself. Note the last column: $z >
 # \frac12$ if and only if $\operatorname{logit}\theta + \ell > 0$, that is if $B = 1$,
@@ -157,7 +157,7 @@ for x in (-5.0, -80.0, -100.0):
 #
 # </details>
 
-# %%
+# %% slideshow={"slide_type": "slide"}
 theta = 0.3
 noise = logit(rng.uniform(size=100_000))
 coin = noise + logit(theta) > 0
@@ -180,7 +180,7 @@ for temperature in (10.0, 2.0, 1.0, 0.5, 0.1, 0.01, 0.001):
 # gradients are tame, and cools down. The histograms show the same, with the density
 # that we are about to derive drawn over them.
 
-# %% tags=["hide-input"] mystnb={"image": {"alt": "Histograms of a concrete mask with theta 0.3 at temperatures 2, 1, 0.5 and 0.1: from one hump in the middle to two heaps at the ends; the density lies on them."}}
+# %% slideshow={"slide_type": "slide"} tags=["hide-input"] mystnb={"image": {"alt": "Histograms of a concrete mask with theta 0.3 at temperatures 2, 1, 0.5 and 0.1: from one hump in the middle to two heaps at the ends; the density lies on them."}}
 figure, all_axes = plt.subplots(
     1, 4, figsize=(9, 2.8), layout="constrained", sharey=True
 )
@@ -207,7 +207,7 @@ all_axes[0].set_ylabel("density")
 all_axes[0].legend(fontsize=8)
 plt.show()
 
-# %% [markdown]
+# %% [markdown] slideshow={"slide_type": "slide"}
 # ## The gradient of the sample
 #
 # First the sigmoid. From $\sigma(x) = (1 + e^{-x})^{-1}$,
@@ -225,7 +225,7 @@ plt.show()
 # rounded to one it would be zero.) The check: two lines by complex step for one entry,
 # the loop over all the entries, and `check`.
 
-# %%
+# %% slideshow={"slide_type": "slide"}
 dz = rng.standard_normal((S, D, K))
 dlogit_theta = concrete.sample_vjp(dz, cache)
 h, step = 1e-20, np.zeros((S, D, K))
@@ -260,7 +260,7 @@ print(
 # $z(1 - z)$ is so familiar that the inner derivative $1 / \tau$ is forgotten.
 
 
-# %%
+# %% slideshow={"slide_type": "slide"}
 def familiar_vjp(dz, cache):
     z, complement, tau = cache  # the complement is 1 - z
     return dz * z * complement  # and the temperature?
@@ -275,7 +275,7 @@ print(
     )
 )
 
-# %% [markdown]
+# %% [markdown] slideshow={"slide_type": "slide"}
 # ### What cooling costs
 #
 # The mean of this gradient is the gradient of $\mathbb E[z]$, which tends to that of
@@ -294,7 +294,7 @@ print(
 #
 # The table shows its spread at several temperatures:
 
-# %%
+# %% slideshow={"slide_type": "slide"}
 print(f"theta (1 - theta) = {theta * (1 - theta):.4f}\n")
 print("   tau   mean of dz/dlogit_theta   standard deviation   largest")
 for temperature in (10.0, 2.0, 1.0, 0.5, 0.1, 0.01):
@@ -306,7 +306,7 @@ for temperature in (10.0, 2.0, 1.0, 0.5, 0.1, 0.01):
         f"{slope.std():20.3f}   {slope.max():7.2f}"
     )
 
-# %% [markdown]
+# %% [markdown] slideshow={"slide_type": "slide"}
 # Cold gradients have the right mean and a wild spread. Hot gradients are steady, but
 # they belong to another function. That is the trade-off of a temperature schedule.
 #
@@ -379,7 +379,7 @@ for one_theta in (0.3, 0.9):
 # as it is. As a density of the mask, for a likelihood or a plot, it may not. Both
 # functions of the package have their gradients:
 
-# %%
+# %% slideshow={"slide_type": "slide"}
 y = (logit_theta + logistic) / tau
 print(
     check(
@@ -397,7 +397,7 @@ print(
     )
 )  # fmt: skip
 
-# %% [markdown]
+# %% [markdown] slideshow={"slide_type": "slide"}
 # ## The KL divergence of two coins
 #
 # From the definition, a sum over the two outcomes:
@@ -456,7 +456,7 @@ print(
 )
 print(check(bernoulli.kl, bernoulli.kl_vjp, (logit_theta, logit_pi)))
 
-# %% [markdown]
+# %% [markdown] slideshow={"slide_type": "slide"}
 # ## The KL divergence of two concrete variables
 #
 # The network is trained with the softened $z$, not with coins. The corresponding bound
@@ -557,7 +557,7 @@ for one_theta, pi in (
 # its prior, and the authors' released code uses a colder prior than posterior. Then the
 # KL divergence is positive even if $\theta = \pi$:
 
-# %%
+# %% slideshow={"slide_type": "slide"}
 print(
     "  pi    tau   prior tau   KL at theta = pi        sampled      best theta   "
     "KL there"
@@ -583,7 +583,7 @@ for pi in (0.5, 0.1):
             f"{mean:7.4f} +- {error:.4f} {sigmoid(best.x):12.1e} {best.fun:z10.4f}"
         )
 
-# %% [markdown]
+# %% [markdown] slideshow={"slide_type": "slide"}
 # With a colder prior even a mask that has learned nothing has a positive divergence.
 # And where $\pi \ne \frac12$, the best posterior is not the prior: the term pulls the
 # mask beyond $\pi$, towards zero or one. It does more than compare $\theta$ with $\pi$.
@@ -609,7 +609,7 @@ for pi in (0.5, 0.1):
 # The package uses these series where
 # $\Delta$ is small. Every mask begins there, because $q = p$ at the start of a task.
 
-# %%
+# %% slideshow={"slide_type": "slide"}
 print(
     "                                                  the gradient, divided by "
     "Delta / 3"
@@ -628,7 +628,7 @@ for delta in (1.0, 1e-2, 1e-4, 1e-6, 1e-8):
         f"   {slope * 3 / delta:9.6f}"
     )
 
-# %%
+# %% slideshow={"slide_type": "slide"}
 _, cache = concrete.kl(logit_theta, logit_pi)
 dlogit_theta, dlogit_pi = concrete.kl_vjp(np.ones(S), cache)
 h, step = 1e-20, np.zeros((S, K))
@@ -639,7 +639,7 @@ print(
 )
 print(check(concrete.kl, concrete.kl_vjp, (logit_theta, logit_pi)))
 
-# %% [markdown]
+# %% [markdown] slideshow={"slide_type": "slide"}
 # ## Masks on sticks
 #
 # The paper's posterior of a mask starts from the prior's log-odds and shifts them by a
@@ -656,7 +656,7 @@ print(check(concrete.kl, concrete.kl_vjp, (logit_theta, logit_pi)))
 # $\pi$ the two are nearly equal. But $\sigma(\log\pi) = \frac{1}{1 + 1/\pi} =
 # \frac{\pi}{1 + \pi}$, and this never exceeds one half:
 
-# %%
+# %% slideshow={"slide_type": "slide"}
 print("    pi   sigmoid(logit pi)   sigmoid(log pi)   pi / (1 + pi)")
 for pi in (0.99, 0.9, 0.5, 0.1, 0.01):
     print(
@@ -674,7 +674,7 @@ for pi in (0.99, 0.9, 0.5, 0.1, 0.01):
 # accuracies. The paper's link is `mask_link = "logit"`. When you read a mask density or
 # a $\rho$ from a run, look up which link the run used.
 
-# %%
+# %% slideshow={"slide_type": "slide"}
 from ibpcl.methods.npbcl import Settings
 
 default, paper = Settings().mask_link, Settings.preset("paper").mask_link
@@ -685,7 +685,7 @@ print(f"the default link is {default} and that of the preset 'paper' is {paper}"
 # $\operatorname{logit}\pi = \log\pi - \log(1 - e^{\log\pi})$. Going through $\pi$
 # itself would lose both ends:
 
-# %%
+# %% slideshow={"slide_type": "slide"}
 print("   log pi   logit through pi    package")
 for one in (-1e-18, -1e-3, -1.0, -50.0, -800.0):
     with np.errstate(divide="ignore"):
@@ -695,7 +695,7 @@ for one in (-1e-18, -1e-3, -1.0, -50.0, -800.0):
         f"{stick_breaking.logit_probabilities(np.array([[one]]))[0][0, 0]:10.6f}"
     )
 
-# %% [markdown]
+# %% [markdown] slideshow={"slide_type": "slide"}
 # Its derivative: $\frac{d}{d\log\pi} \log(1 - e^{\log\pi}) = -\frac{\pi}{1 - \pi}$, so
 #
 # $$ \frac{d \operatorname{logit}\pi}{d \log\pi} = 1 + \frac{\pi}{1 - \pi} = \frac{1}{1 - \pi}. $$
@@ -719,7 +719,7 @@ for one in (-1e-18, -1e-3, -1.0, -50.0, -800.0):
 # no gradient from it, and only $\rho \coth\frac\rho2 - 2$ remains.
 
 
-# %%
+# %% slideshow={"slide_type": "slide"}
 def masks(logistic, rho, log_pi, tau):
     logit_pi, stick_cache = stick_breaking.logit_probabilities(log_pi)
     logit_theta = rho + logit_pi[:, None, :]  # (S, D, K)
@@ -749,7 +749,7 @@ print(check(masks, masks_vjp, (logistic, rho, log_pi, tau), wrt=("rho", "log_pi"
 # part of $\theta$.
 
 
-# %%
+# %% slideshow={"slide_type": "slide"}
 def one_path_vjp(dout, cache):
     (dz, ddivergence), (stick_cache, mask_cache, kl_cache) = dout, cache
     dlogit_theta, dlogit_pi = bernoulli.kl_vjp(ddivergence, kl_cache)
@@ -767,7 +767,7 @@ print(check(masks, one_path_vjp, (logistic, rho, log_pi, tau), wrt=("rho", "log_
 # follow the hint, and check a single output at a time. Here is the mask alone:
 
 
-# %%
+# %% slideshow={"slide_type": "slide"}
 def only_the_mask(logistic, rho, log_pi, tau):
     (z, _), cache = masks(logistic, rho, log_pi, tau)
     return z, cache
@@ -794,7 +794,7 @@ print(
 # The figure summarizes this section: the effect of the log link on the prior, and the
 # cost of moving a mask away from its prior.
 
-# %% tags=["hide-input"] mystnb={"image": {"alt": "Left: with the logit link the mask's probability is the prior's, with the log link it stays below one half. Right: what coins and concrete masks pay in nats for an offset rho."}}
+# %% slideshow={"slide_type": "slide"} tags=["hide-input"] mystnb={"image": {"alt": "Left: with the logit link the mask's probability is the prior's, with the log link it stays below one half. Right: what coins and concrete masks pay in nats for an offset rho."}}
 figure, (left, right) = plt.subplots(1, 2, figsize=(8.6, 3.5), layout="constrained")
 pi = np.linspace(0.001, 0.999, 400)
 left.plot(

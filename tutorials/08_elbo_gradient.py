@@ -1,4 +1,4 @@
-# %% [markdown]
+# %% [markdown] slideshow={"slide_type": "slide"}
 # # 8. The ELBO and its gradient
 #
 # Tutorials 2, 6 and 7 derived the pieces: Gaussian weights, Kumaraswamy sticks,
@@ -54,7 +54,7 @@ plt.rcParams.update(
 )
 rng = np.random.default_rng(5)
 
-# %% [markdown]
+# %% [markdown] slideshow={"slide_type": "slide"}
 # ## Where the ELBO comes from
 #
 # Collect everything that we do not know in one symbol, $h = (V, B, v)$: the weights
@@ -97,7 +97,7 @@ rng = np.random.default_rng(5)
 # \text{noise}$ with noise variance $s^2$. The evidence is then
 # $\mathcal N(y; 0, 1 + s^2)$.
 
-# %%
+# %% slideshow={"slide_type": "slide"}
 y, s = 1.5, 0.5
 log_evidence = gaussian.log_density(y, 0.0, np.log(1 + s**2) / 2)[0]
 posterior_mu, posterior_sigma = y / (1 + s**2), s / np.sqrt(1 + s**2)
@@ -114,7 +114,7 @@ for q_mu, q_sigma in ((0.0, 1.0), (1.0, 0.8), (posterior_mu, posterior_sigma)):
     row = f"N({q_mu:.1f}, {q_sigma:.2f}^2) {bound:10.6f} {gap:17.6f}"
     print(f"{row} {bound + gap:9.6f} {log_evidence:14.6f}")
 
-# %% [markdown]
+# %% [markdown] slideshow={"slide_type": "slide"}
 # ## Why the KL divergence splits into three
 #
 # In our model the joint distributions are products. The prior draws weights and sticks
@@ -150,7 +150,7 @@ for q_mu, q_sigma in ((0.0, 1.0), (1.0, 0.8), (posterior_mu, posterior_sigma)):
 # mask has the log-odds $\rho + \operatorname{logit} v$ under
 # $q$, and $\operatorname{logit} v$ under $p$.
 
-# %%
+# %% slideshow={"slide_type": "slide"}
 draws = np.random.default_rng(8)
 q_a, q_b, prior_alpha, rho_one, repeats = 5.0, 2.0, 3.0, 1.0, 1_000_000
 log_v, _ = kumaraswamy.sample(
@@ -173,7 +173,7 @@ print(
     f"sticks + masks        {kl_v + kl_B.mean():.4f} = {kl_v:.4f} + {kl_B.mean():.4f}"
 )
 
-# %% [markdown]
+# %% [markdown] slideshow={"slide_type": "slide"}
 # In continual learning the prior of task $t$ is the posterior of task $t - 1$ (tutorial
 # 2). Nothing else changes in these formulas.
 #
@@ -198,7 +198,7 @@ print(
 # [tutorial 7](07_masks.py). In the mask $\operatorname{logit}\pi$ is added to $\rho$,
 # so both receive the same gradient.
 
-# %%
+# %% slideshow={"slide_type": "slide"}
 eps, logistic, tau = 0.8, -0.4, 0.6  # noise and temperature, fixed
 
 
@@ -223,7 +223,7 @@ print(
     )
 )
 
-# %% [markdown]
+# %% [markdown] slideshow={"slide_type": "slide"}
 # > **Stop and predict.** A mask is off, $z \approx 0$. Which of `mu`, `log_sigma` and
 # > `rho` still receives a gradient from the data?
 #
@@ -260,7 +260,7 @@ print(
 #   6](06_sticks.py)), summed over samples;
 # * softplus: $\frac{d}{dx} \log(1 + e^x) = \sigma(x)$.
 
-# %%
+# %% slideshow={"slide_type": "slide"}
 S, N, D, K, C = 3, 8, 6, 5, 3
 stick_u = rng.uniform(size=(S, K))
 
@@ -303,7 +303,7 @@ matrices = {
     r"$\partial\,\mathrm{logit}\,\pi_k / \partial\,raw_{a,i}$, one sample": jacobian,
 }
 
-# %% tags=["hide-input"] mystnb={"image": {"alt": "Two square matrices of units against sticks. Left: a lower triangle of ones. Right: a lower triangle whose entries fall down each column."}}
+# %% slideshow={"slide_type": "slide"} tags=["hide-input"] mystnb={"image": {"alt": "Two square matrices of units against sticks. Left: a lower triangle of ones. Right: a lower triangle whose entries fall down each column."}}
 figure, panels = plt.subplots(1, 2, figsize=(8, 3.5), layout="constrained")
 for axes, (title, matrix) in zip(panels, matrices.items(), strict=True):
     image = axes.imshow(matrix, cmap="viridis")
@@ -312,7 +312,7 @@ for axes, (title, matrix) in zip(panels, matrices.items(), strict=True):
     figure.colorbar(image, ax=axes, shrink=0.8)
 plt.show()
 
-# %% [markdown]
+# %% [markdown] slideshow={"slide_type": "slide"}
 # ## A layer
 #
 # A layer has weights `mu`, `log_sigma` (D, K), biases `bias_mu`, `bias_log_sigma` (K,)
@@ -402,7 +402,7 @@ layer_inputs = {"x": x, **{name: parameters[name] for name in names}}
 layer_inputs["logit_pi"] = rng.standard_normal((S, K))
 print(check(layer, layer_vjp, layer_inputs))
 
-# %% [markdown]
+# %% [markdown] slideshow={"slide_type": "slide"}
 # ### A mistake, and how it is caught
 #
 # The path that is forgotten most easily is the smallest one: the mask's effect on the
@@ -420,7 +420,7 @@ print(check(layer, layer_vjp, layer_inputs))
 # </details>
 
 
-# %%
+# %% slideshow={"slide_type": "slide"}
 def forgetful_vjp(dout, cache):
     z, v, activity, bias, caches = cache
     return layer_vjp(dout, (z, v, activity, 0 * bias, caches))
@@ -434,7 +434,7 @@ for item in report.inputs:
         print(f"wrong: {item.name}, {wrong} of {compared} entries")
 print("\nthe report on rho:", report["rho"].words)
 
-# %% [markdown]
+# %% [markdown] slideshow={"slide_type": "slide"}
 # A network would train with the wrong gradient without any complaint.
 #
 # ## The head: local reparameterization
@@ -495,7 +495,7 @@ print("\nthe report on rho:", report["rho"].words)
 # Both claims can be checked. First the moments of one output, and then the variance of
 # both gradients for a logistic regression with $40$ examples:
 
-# %%
+# %% slideshow={"slide_type": "slide"}
 draws = np.random.default_rng(11)
 inputs, binary = draws.standard_normal((examples, K)), draws.integers(0, 2, examples)
 mean_w, sigma_w = draws.normal(0, 0.5, K), np.full(K, 0.4)
@@ -528,7 +528,7 @@ for name, (by_weights, by_outputs) in gradients.items():
 # variances do not. Now the head of the network, with the package's `local_linear`:
 
 
-# %%
+# %% slideshow={"slide_type": "slide"}
 def head(h, head_mu, head_log_sigma, head_bias_mu, head_bias_log_sigma):
     hidden, c_relu = activations.relu(h)
     sigma, bias_sigma = np.exp(head_log_sigma), np.exp(head_bias_log_sigma)
@@ -554,7 +554,7 @@ head_names = ("head_mu", "head_log_sigma", "head_bias_mu", "head_bias_log_sigma"
 head_inputs = {"h": h, **{name: parameters[name] for name in head_names}}
 print(check(head, head_vjp, head_inputs))
 
-# %% [markdown]
+# %% [markdown] slideshow={"slide_type": "slide"}
 # ## The KL divergence of the Gaussian weights
 #
 # Four groups of Gaussian parameters have the same prior $\mathcal N(0, 0.7^2)$: weights
@@ -562,7 +562,7 @@ print(check(head, head_vjp, head_inputs))
 # depends on its own group only.
 
 
-# %%
+# %% slideshow={"slide_type": "slide"}
 def weights_kl(*gaussians):
     total, caches = 0.0, []
     for mu, log_sigma in zip(gaussians[::2], gaussians[1::2], strict=True):
@@ -587,7 +587,7 @@ print(
     )
 )
 
-# %% [markdown]
+# %% [markdown] slideshow={"slide_type": "slide"}
 # ## All together
 #
 # Now the ELBO is a composition: sticks, layer, head, and the KL divergences. The
@@ -628,7 +628,7 @@ def elbo_vjp(dparts, cache):
     return (*dgaussians[:4], drho, draw_a, draw_b, *dgaussians[4:])
 
 
-# %% [markdown]
+# %% [markdown] slideshow={"slide_type": "slide"}
 # The cotangent has one number per part: `(1, -1, -1, -1)` gives the gradient of the
 # ELBO.
 #
@@ -638,7 +638,7 @@ def elbo_vjp(dparts, cache):
 # hand: we give each entry of each parameter an imaginary step. This uses only our
 # forward functions.
 
-# %%
+# %% slideshow={"slide_type": "slide"}
 signs = np.array([1.0, -1.0, -1.0, -1.0])  # of the parts, in the ELBO
 parts, cache = elbo(**parameters)
 by_hand = dict(zip(parameters, elbo_vjp(signs, cache), strict=True))
@@ -674,7 +674,7 @@ for name, gradient in by_hand.items():
 # in one part cannot hide behind another, and it adds finite differences and random
 # cotangents.
 
-# %%
+# %% slideshow={"slide_type": "slide"}
 print(check(elbo, elbo_vjp, parameters))
 
 # %% [markdown]
@@ -720,7 +720,7 @@ print(f"largest difference in the parts:              {gap:.1e}")
 print(f"largest difference to the package's elbo_vjp: {difference:.1e}")
 assert difference < 1e-9 * np.abs(package_gradient).max()
 
-# %% [markdown]
+# %% [markdown] slideshow={"slide_type": "slide"}
 # ## Which part acts on which parameters
 #
 # A cotangent of `(1, 0, 0, 0)` gives the gradient of the likelihood alone,
@@ -737,7 +737,7 @@ assert difference < 1e-9 * np.abs(package_gradient).max()
 #
 # </details>
 
-# %%
+# %% slideshow={"slide_type": "slide"}
 groups = {
     "means": ("mu", "bias_mu", "head_mu", "head_bias_mu"),
     "widths": ("log_sigma", "bias_log_sigma", "head_log_sigma", "head_bias_log_sigma"),
@@ -789,7 +789,7 @@ _, kl_cache = kumaraswamy.kl_to_beta(grid_a.ravel(), grid_b.ravel(), alpha)
 da, db, _ = kumaraswamy.kl_to_beta_vjp(1.0, kl_cache)
 length = np.hypot(da, db)
 
-# %% tags=["hide-input"] mystnb={"image": {"alt": "Forces of the three KL divergences. Weights: straight lines through zero, steeper for a narrow prior. Masks: zero at rho = 0; a Bernoulli mask's force dies out far away, the concrete one's does not. Sticks: arrows towards a = 4, b = 1."}}
+# %% slideshow={"slide_type": "slide"} tags=["hide-input"] mystnb={"image": {"alt": "Forces of the three KL divergences. Weights: straight lines through zero, steeper for a narrow prior. Masks: zero at rho = 0; a Bernoulli mask's force dies out far away, the concrete one's does not. Sticks: arrows towards a = 4, b = 1."}}
 figure, (left, middle, right) = plt.subplots(
     1, 3, figsize=(9, 3.4), layout="constrained"
 )
@@ -820,7 +820,7 @@ left.legend(fontsize=7)
 middle.legend(fontsize=7)
 plt.show()
 
-# %% [markdown]
+# %% [markdown] slideshow={"slide_type": "slide"}
 # On a Bernoulli mask with a probability close to zero or one the force vanishes:
 # $\theta (1 - \theta) \rho$ tends to zero at both ends. The Bernoulli divergence does
 # not bring back a mask that has gone far. The concrete divergence pulls with a force
@@ -836,7 +836,7 @@ plt.show()
 # adds a second source of noise, the choice *which examples* were drawn. That source
 # does not depend on $S$. Here are both, measured on a task of $40$ examples:
 
-# %%
+# %% slideshow={"slide_type": "slide"}
 task_x = rng.standard_normal((examples, D))
 task_labels = np.argmax(task_x[:, :C], axis=1)  # labels that can be learned
 
@@ -866,7 +866,7 @@ print("   S   " + "".join(f"{name:>20s}" for name in variance))
 for samples, *row in zip(counts, *variance.values(), strict=True):
     print(f"{samples:4d}   " + "".join(f"{value:20.2f}" for value in row))
 
-# %% tags=["hide-input"] mystnb={"image": {"alt": "Variance of the gradient against the number of samples: with all examples it falls like 1 / S, with minibatches it approaches a lower limit."}}
+# %% slideshow={"slide_type": "slide"} tags=["hide-input"] mystnb={"image": {"alt": "Variance of the gradient against the number of samples: with all examples it falls like 1 / S, with minibatches it approaches a lower limit."}}
 figure, axes = plt.subplots(figsize=(6.4, 4), layout="constrained")
 for name, values in variance.items():
     axes.loglog(counts, values, "o-", label=name)
@@ -879,7 +879,7 @@ axes.minorticks_off()
 axes.legend()
 plt.show()
 
-# %% [markdown]
+# %% [markdown] slideshow={"slide_type": "slide"}
 # With all the examples the variance follows $1 / S$. With minibatches it approaches a
 # lower limit. From some $S$ on, more samples are a waste, and a larger minibatch is the
 # better investment.
@@ -894,7 +894,7 @@ plt.show()
 # each example and of the weights. Then the average of the five gradients *is* the
 # gradient of the task.
 
-# %%
+# %% slideshow={"slide_type": "slide"}
 whole = model.noise(Key(9, 0, 1000, 0), S, examples, reference, np.float64)
 
 

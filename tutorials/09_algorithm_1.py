@@ -1,4 +1,4 @@
-# %% [markdown]
+# %% [markdown] slideshow={"slide_type": "slide"}
 # # 9. Algorithm 1 by hand
 #
 # We have all the pieces: the ELBO and its gradient (tutorial 8), a temperature, a mask,
@@ -71,7 +71,7 @@ tasks = [
     for task in limited(SplitStream(registry.load("glyphs"), ((0, 1), (4, 5))), N, 200)
 ]
 
-# %% tags=["hide-input"] mystnb={"image": {"alt": "Eight blurred letters of seven by seven pixels: two each of A, B, E and F."}}
+# %% slideshow={"slide_type": "slide"} tags=["hide-input"] mystnb={"image": {"alt": "Eight blurred letters of seven by seven pixels: two each of A, B, E and F."}}
 figure, grid = plt.subplots(1, 8, figsize=(9, 1.7), layout="constrained")
 for i, axes in enumerate(grid):
     task, label = tasks[i // 4], i // 2 % 2
@@ -85,7 +85,7 @@ for i, axes in enumerate(grid):
     axes.set_title(f"task {i // 4 + 1}: {task.class_names[label]}", fontsize=9)
 plt.show()
 
-# %% [markdown]
+# %% [markdown] slideshow={"slide_type": "slide"}
 # ## Distributions, and where they start
 #
 # A layer is a dictionary of four arrays: means and log widths of weights and biases.
@@ -135,7 +135,7 @@ def streams(key, count=5):
     return [key._replace(stream=stream) for stream in range(count)]
 
 
-# %% [markdown]
+# %% [markdown] slideshow={"slide_type": "slide"}
 # ## The gradient of the ELBO
 #
 # This is tutorial 8 in one piece. Adam *descends*, and we measure per example, so the
@@ -207,7 +207,7 @@ def masked_gradient(p, prior, x, labels, tau, key):
     return add_kl(gradient, p, prior)
 
 
-# %% [markdown]
+# %% [markdown] slideshow={"slide_type": "slide"}
 # ## Adam, cooling, minibatches
 #
 # Adam (Kingma and Ba, 2015) keeps running means of the gradient and of its square, and
@@ -259,7 +259,7 @@ def fit(p, task, t, phase, gradient):
     return p
 
 
-# %% [markdown]
+# %% [markdown] slideshow={"slide_type": "slide"}
 # ## The hard mask, and the weights that it drops
 #
 # After masked training every mask has a probability $\theta_{dk} = \sigma(\rho_{dk} +
@@ -294,7 +294,7 @@ def drop(p, prior, mask):
     return select(mask, p, prior) | {name: p[name] for name in HEAD[2:]} | head
 
 
-# %% [markdown]
+# %% [markdown] slideshow={"slide_type": "slide"}
 # ## Fine-tuning
 #
 # With the mask fixed nothing is relaxed any more: only the kept weights and their
@@ -320,7 +320,7 @@ def finetune_gradient(p, prior, x, labels, mask, key):
     return add_kl(gradient | dict(zip(GAUSSIAN, dlayer, strict=True)), p, prior)
 
 
-# %% [markdown]
+# %% [markdown] slideshow={"slide_type": "slide"}
 # ## Eq. 11, and Algorithm 1
 #
 # Let $B^o$ be the union of the masks so far. The next prior is
@@ -370,7 +370,7 @@ def predict(t, posterior, head, mask, x):
     return (p / p.sum(axis=-1, keepdims=True)).mean(axis=0)
 
 
-# %% [markdown]
+# %% [markdown] slideshow={"slide_type": "slide"}
 # That was all. Now the two tasks.
 #
 # > **Stop and predict.** After E/F is learned, what happens to the accuracy on A/B: is
@@ -384,7 +384,7 @@ def predict(t, posterior, head, mask, x):
 #
 # </details>
 
-# %%
+# %% slideshow={"slide_type": "slide"}
 used, posterior = np.zeros((D, K), bool), P0
 masks, heads, after, accuracies = [], [], [], np.full((2, 2), np.nan)
 for t, task in enumerate(tasks):
@@ -402,7 +402,7 @@ print("move of the weights of A/B, in units of their width")
 print(f"  if E/F's mask keeps them: {moved[kept].mean():.2f} on average")
 print(f"  if it drops them:         {moved[dropped].max():.2f} at most")
 
-# %% tags=["hide-input"] mystnb={"image": {"alt": "Hard masks of A/B and E/F and their overlap, inputs against units: whole columns are on, and the first ones serve both tasks."}}
+# %% slideshow={"slide_type": "slide"} tags=["hide-input"] mystnb={"image": {"alt": "Hard masks of A/B and E/F and their overlap, inputs against units: whole columns are on, and the first ones serve both tasks."}}
 figure, panels = plt.subplots(
     1, 3, figsize=(8.6, 3.4), layout="constrained", sharey=True
 )
@@ -420,7 +420,7 @@ for axes, mask, name in zip(
 panels[0].set_ylabel("input $d$")
 plt.show()
 
-# %% [markdown]
+# %% [markdown] slideshow={"slide_type": "slide"}
 # A/B uses nearly all weights of its first units and none of the others. E/F uses the
 # same first units, and single weights of the rest. At full weight the KL divergence of
 # $D K$ masks holds each mask near the probability of its unit, and the data act mostly
@@ -476,7 +476,7 @@ print("equal masks:", all((learner.masks(t)[0] == masks[t]).all() for t in range
 for name, difference in differences.items():
     print(f"largest difference in {name:26s} {difference:.1e}")
 
-# %% [markdown]
+# %% [markdown] slideshow={"slide_type": "slide"}
 # The masks are identical, and the parameters agree up to rounding errors. The package
 # has a compiled version of the slow lines, leaves out inputs and units that cannot
 # matter, saves its state, and can grow. But what it *computes* is what you have typed.
@@ -501,7 +501,7 @@ for name, difference in differences.items():
 # </details>
 
 
-# %%
+# %% slideshow={"slide_type": "slide"}
 def learn_both(**changed):
     """Return the final accuracies on both tasks, and the share of weights each uses."""
     layer, head_1, mask_1 = learn(0, tasks[0], np.zeros((D, K), bool), P0)
@@ -527,7 +527,7 @@ for name, (final, shares) in variants.items():
     used_weights = f"{shares[0]:.0%} and {shares[1]:.0%}"
     print(f"{name:20s} {final[0]:8.1%} {final[1]:8.1%}   {used_weights}")
 
-# %% tags=["hide-input"] mystnb={"image": {"alt": "Bars of the accuracy on A/B and E/F after both tasks for four variants: without Eq. 11 the bar of A/B is far below the others."}}
+# %% slideshow={"slide_type": "slide"} tags=["hide-input"] mystnb={"image": {"alt": "Bars of the accuracy on A/B and E/F after both tasks for four variants: without Eq. 11 the bar of A/B is far below the others."}}
 figure, axes = plt.subplots(figsize=(8, 3.4), layout="constrained")
 places = np.arange(len(variants))
 for j, name in enumerate(("A/B", "E/F")):
@@ -539,7 +539,7 @@ axes.set(ylabel="accuracy (%)", title="After both tasks", ylim=(40, 102))
 axes.legend(loc="lower right")
 plt.show()
 
-# %% [markdown]
+# %% [markdown] slideshow={"slide_type": "slide"}
 # ## Your own modules
 #
 # The functions above come from `ibpcl.primitives`.  If you follow the guided path
@@ -548,7 +548,7 @@ plt.show()
 # learns both tasks once more.  Without the folder, copies of the reference functions
 # stand in.  The numbers must be the same.
 
-# %%
+# %% slideshow={"slide_type": "slide"}
 mine = (
     ibpcl.learn.backend("my_ibpcl") if Path("my_ibpcl").is_dir() else OwnPrimitives({})
 )

@@ -1,4 +1,4 @@
-# %% [markdown]
+# %% [markdown] slideshow={"slide_type": "slide"}
 # # 10. Reading a run
 #
 # A run of `ibpcl` leaves a folder. In this tutorial we make one, open every file in it,
@@ -41,13 +41,13 @@ plt.rcParams.update(
     {"axes.prop_cycle": plt.cycler(color=PALETTE), "legend.fontsize": 8}
 )
 
-# %% [markdown]
+# %% [markdown] slideshow={"slide_type": "slide"}
 # ## A run
 #
 # In a shell this is `ibpcl run split-glyphs --out run --set tasks=3 ...`. Everything is
 # small here, to take seconds: three tasks, $500$ examples of each, $40$ units.
 
-# %%
+# %% slideshow={"slide_type": "slide"}
 temporary = tempfile.TemporaryDirectory()
 keys = {
     "tasks": 3, "train_limit": 500, "test_limit": 200, "hidden": 40, "epochs": 15,
@@ -63,7 +63,7 @@ folder = Path(temporary.name, "run")
 names = sorted(file.name for file in folder.iterdir())
 print(*(name for name in names if not name.startswith(".")), sep="\n")
 
-# %% [markdown]
+# %% [markdown] slideshow={"slide_type": "slide"}
 # * `config.toml`: the whole configuration, so that the run can be repeated (`ibpcl run
 #   config.toml`).
 # * `result.json`: the results, for programs, with versions, seconds and memory.
@@ -81,7 +81,7 @@ print(*(name for name in names if not name.startswith(".")), sep="\n")
 # It contains the table that the screen shows, and more. The matrix has `null` where
 # nothing was measured, because that task had not been learned yet.
 
-# %%
+# %% slideshow={"slide_type": "slide"}
 result = json.loads((folder / "result.json").read_text(encoding="utf-8"))
 R = np.array(result["accuracy_matrix"], dtype=float)
 T = len(R)
@@ -100,7 +100,7 @@ print(
 )
 print("share that is used by any task so far     ", np.round(result["share_used"], 3))
 
-# %% [markdown]
+# %% [markdown] slideshow={"slide_type": "slide"}
 # > **Stop and predict.** Add up the shares of the three tasks. Why is the last number
 # > of the second line smaller? And how large would it be if each task had chosen its
 # > weights at random?
@@ -114,14 +114,14 @@ print("share that is used by any task so far     ", np.round(result["share_used"
 #
 # </details>
 
-# %%
+# %% slideshow={"slide_type": "slide"}
 densities = np.array([task[0] for task in result["mask_density"]])
 at_random = 1 - np.prod(1 - densities)
 print(f"sum of the shares  {densities.sum():.1%}")
 print(f"union              {result['share_used'][-1]:.1%}")
 print(f"union at random    {at_random:.1%}")
 
-# %% [markdown]
+# %% [markdown] slideshow={"slide_type": "slide"}
 # ## `history.csv`
 #
 # Each row has the phase, the temperature and the parts of the ELBO. Here are the parts
@@ -143,7 +143,7 @@ objective = (
     - parts["kl_sticks"]
 )
 
-# %% tags=["hide-input"] mystnb={"image": {"alt": "Left: parts of the ELBO of the first task by epoch; the masks' divergence rises to thousands of nats while the temperature falls, and is gone with fine-tuning. Right: the ELBO falls while the objective rises, in masked training."}}
+# %% slideshow={"slide_type": "slide"} tags=["hide-input"] mystnb={"image": {"alt": "Left: parts of the ELBO of the first task by epoch; the masks' divergence rises to thousands of nats while the temperature falls, and is gone with fine-tuning. Right: the ELBO falls while the objective rises, in masked training."}}
 figure, (left, right) = plt.subplots(1, 2, figsize=(9, 3.6), layout="constrained")
 left.plot(-parts["log_likelihood"], label=r"$-\log p$")
 for name in ("weights", "masks", "sticks"):
@@ -158,7 +158,7 @@ left.set(title="The parts", yscale="log")
 right.set_title("The ELBO and the objective")
 plt.show()
 
-# %% [markdown]
+# %% [markdown] slideshow={"slide_type": "slide"}
 # > **Stop and predict.** During masked training the column `elbo` *falls*, by more than
 # > a thousand nats. Is the training broken?
 #
@@ -177,7 +177,7 @@ plt.show()
 #
 # ## The figures
 
-# %% tags=["hide-input"] mystnb={"image": {"alt": "Two figures of the run. Masks of the three tasks as images of pixels. Shares of the network used by each task, split into new and shared weights, and the matrix of sharing."}}
+# %% slideshow={"slide_type": "slide"} tags=["hide-input"] mystnb={"image": {"alt": "Two figures of the run. Masks of the three tasks as images of pixels. Shares of the network used by each task, split into new and shared weights, and the matrix of sharing."}}
 figure, panels = plt.subplots(2, 1, figsize=(8, 6.4), layout="constrained")
 for axes, name in zip(panels, ("masks", "sharing"), strict=True):
     axes.imshow(plt.imread(folder / f"{name}.png"))
@@ -185,7 +185,7 @@ for axes, name in zip(panels, ("masks", "sharing"), strict=True):
     axes.set_title(f"{name}.png", fontsize=9)
 plt.show()
 
-# %% [markdown]
+# %% [markdown] slideshow={"slide_type": "slide"}
 # `masks.png` shows each mask of the first layer as an image. The colour of a pixel is
 # the share of the units in use to which its weight is on. With the default link a
 # weight is on only if the data require it (tutorial 7), so pixels that are inked in few
@@ -193,7 +193,7 @@ plt.show()
 #
 # ## Loading the learner
 
-# %%
+# %% slideshow={"slide_type": "slide"}
 glyphs = SplitStream(registry.load("glyphs"), ((0, 1), (2, 3), (4, 5)))
 stream = limited(glyphs, 500, 200)
 learner = ibpcl.load_run(folder).learner
@@ -210,7 +210,7 @@ in_use = [float(mask[pixels].mean()) for pixels in (contrast <= low, contrast >=
 print("weights in use from the quarter of the pixels that varies")
 print(f"  least {in_use[0]:.1%}, most {in_use[1]:.1%}")
 
-# %% [markdown]
+# %% [markdown] slideshow={"slide_type": "slide"}
 # ## How sure is it?
 #
 # A prediction averages over $S$ samples of the weights, $\bar p = \frac1S \sum_s
@@ -240,7 +240,7 @@ print(f"  least {in_use[0]:.1%}, most {in_use[1]:.1%}")
 #
 # </details>
 
-# %%
+# %% slideshow={"slide_type": "slide"}
 noise = np.random.default_rng(10).uniform(size=stream[0].x_test.shape)
 shown = {
     "A or B": stream[0].x_test, "E or F": stream[2].x_test,
@@ -257,7 +257,7 @@ wrong = known.probabilities.argmax(axis=1) != stream[0].y_test
 print(f"entropy on A or B: where it is right {known.entropy[~wrong].mean():.3f}, ")
 print(f"  where it is wrong ({wrong.sum()} images) {known.entropy[wrong].mean():.3f}")
 
-# %% tags=["hide-input"] mystnb={"image": {"alt": "Cumulative distributions of entropy and of mutual information for three kinds of images: those of A or B and of E or F coincide, noise lies far to the right."}}
+# %% slideshow={"slide_type": "slide"} tags=["hide-input"] mystnb={"image": {"alt": "Cumulative distributions of entropy and of mutual information for three kinds of images: those of A or B and of E or F coincide, noise lies far to the right."}}
 figure, panels = plt.subplots(
     1, 2, figsize=(8.4, 3.4), layout="constrained", sharey=True
 )
@@ -274,7 +274,7 @@ panels[1].set(xscale="log", xlabel="mutual information (nats)", title="Epistemic
 panels[0].legend()
 plt.show()
 
-# %% [markdown]
+# %% [markdown] slideshow={"slide_type": "slide"}
 # ## Coresets
 #
 # VCL, and NPBCL as well (Sec. 4.3), can keep a few examples of each task. They are
@@ -332,7 +332,7 @@ for name in ("none", "random", "k_center"):
         f"{stored / 1000:.0f} kB kept"
     )
 
-# %% [markdown]
+# %% [markdown] slideshow={"slide_type": "slide"}
 # Here coresets change almost nothing, because hardly anything was forgotten: Eq. 11 and
 # the masks protect the old tasks. (`random` draws the examples, `k_center` chooses
 # examples that are far from each other.) For a method that forgets more, such as VCL,
@@ -344,7 +344,7 @@ for name in ("none", "random", "k_center"):
 # trailing units empty. Whenever there are fewer, it adds new ones (Sec. 4.6). A new
 # unit starts at the prior.
 
-# %%
+# %% slideshow={"slide_type": "slide"}
 growth = {"expand": True, "empty_units": 4, "expand_every": 20}
 _, grown_accuracies, course = learn(hidden=(8,), alpha=3.0, **growth)
 _, cramped_accuracies, _ = learn(hidden=(8,), alpha=3.0)
@@ -352,7 +352,7 @@ print("units after each task:", [units for units, _ in course], end=" ")
 print("accuracies", grown_accuracies)
 print("without growth        :", [8, 8, 8], "accuracies", cramped_accuracies)
 
-# %% [markdown]
+# %% [markdown] slideshow={"slide_type": "slide"}
 # The network grew with every task, because each task uses some new units. It stopped
 # when enough were empty. The small network has to learn three tasks with eight units,
 # and one of the tasks suffers.
@@ -365,7 +365,7 @@ print("without growth        :", [8, 8, 8], "accuracies", cramped_accuracies)
 # a Weibull posterior, whose KL divergence has a closed form. Here is the learned
 # $\alpha$ from three starting points:
 
-# %%
+# %% slideshow={"slide_type": "slide"}
 alphas, means = {}, {}
 for rule, start in (
     ("max", 10.0),
@@ -382,7 +382,7 @@ for rule, start in (
     print(f"         {used:.0%} of the weights in use, ", end="")
     print(f"mean accuracy {accuracies.mean():.1%}")
 
-# %% tags=["hide-input"] mystnb={"image": {"alt": "Alpha after each task. The rule max rises with every task from 10; learned from 2, 10 and 60 it jumps once and stays, and the three do not meet."}}
+# %% slideshow={"slide_type": "slide"} tags=["hide-input"] mystnb={"image": {"alt": "Alpha after each task. The rule max rises with every task from 10; learned from 2, 10 and 60 it jumps once and stays, and the three do not meet."}}
 figure, axes = plt.subplots(figsize=(6.4, 3.6), layout="constrained")
 colors = {2.0: "C0", 10.0: "C1", 60.0: "C2"}
 for (rule, start), values in alphas.items():

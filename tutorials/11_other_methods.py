@@ -1,4 +1,4 @@
-# %% [markdown]
+# %% [markdown] slideshow={"slide_type": "slide"}
 # # 11. Six other methods, each by its one equation
 #
 # NPBCL is one answer to forgetting. This package contains others, and a comparison is
@@ -86,7 +86,7 @@ def learn(method, tasks=tasks, **settings):
     return learner, R, first_predictions
 
 
-# %% [markdown]
+# %% [markdown] slideshow={"slide_type": "slide"}
 # ## EWC: a spring for each weight
 #
 # Elastic weight consolidation (Kirkpatrick et al., 2017) remembers each task by a
@@ -107,7 +107,7 @@ def learn(method, tasks=tasks, **settings):
 #
 # </details>
 
-# %%
+# %% slideshow={"slide_type": "slide"}
 naive, R_naive, _ = learn("naive", single_head=True)
 springs = {}
 for strength in (0.0, 30.0, 300.0, 10_000.0, 1_000_000.0):
@@ -117,7 +117,7 @@ for strength in (0.0, 30.0, 300.0, 10_000.0, 1_000_000.0):
     note = " (naive training, bit for bit)" if equal else ""
     print(f"lambda {strength:9g}: final accuracies {R[-1].round(3)}{note}")
 
-# %% [markdown]
+# %% [markdown] slideshow={"slide_type": "slide"}
 # In between, no $\lambda$ gives a good compromise here. Tutorial 1 shows the reason:
 # the parabola is flat where the loss is steep. With one head per task, at the end of
 # this tutorial, the same springs do well.
@@ -138,7 +138,7 @@ for strength in (0.0, 30.0, 300.0, 10_000.0, 1_000_000.0):
 # we replace the class that adds it up by one that also records each instance:
 
 
-# %%
+# %% slideshow={"slide_type": "slide"}
 class Recorded(si.PathIntegral):
     def __init__(self, places):
         super().__init__(places)
@@ -161,7 +161,7 @@ for rate in (0.05, 0.01, 0.002):
         )
     )
 
-# %% [markdown]
+# %% [markdown] slideshow={"slide_type": "slide"}
 # ## VCL: the previous posterior as prior
 #
 # Variational continual learning (Nguyen et al., 2018) maximizes
@@ -173,7 +173,7 @@ for rate in (0.05, 0.01, 0.002):
 # $\frac{(\mu - \mu_{t-1})^2}{2 \sigma_{t-1}^2}$. So the widths are VCL's memory. Do
 # they shrink where it matters?
 
-# %%
+# %% slideshow={"slide_type": "slide"}
 vcl = ibpcl.learner("vcl", **{**COMMON, "rate": 0.02, "prediction_samples": 20})
 contrast = tasks[0].x_train.std(axis=0)
 low, high = np.quantile(contrast, (0.25, 0.75))
@@ -188,7 +188,7 @@ for task in tasks:
     )
     print(f"  after {task.name}: least {widths[-1][0]:.3f}, most {widths[-1][1]:.3f}")
 
-# %% [markdown]
+# %% [markdown] slideshow={"slide_type": "slide"}
 # ## HAT: units behind gates
 #
 # Hard attention to the task (Serrà et al., 2018) learns a gate for each unit and task,
@@ -199,7 +199,7 @@ for task in tasks:
 # $$ L_t + c\, \frac{\sum_k a_k (1 - a_k^{<t})}{\sum_k (1 - a_k^{<t})}, \qquad
 #    \text{rate of } \theta_{ij} \text{ times } 1 - \min\bigl(a^{<t}_i, a^{<t}_j\bigr). $$
 
-# %%
+# %% slideshow={"slide_type": "slide"}
 hat, R_hat, first_predictions = learn("hat")
 gates = np.array([hat.gates_of(t) for t in range(T)])
 print("units with an open gate:", (gates > 0.5).sum(axis=1))
@@ -207,7 +207,7 @@ print("by any task:", int((gates > 0.5).any(axis=0).sum()))
 hat_change = np.abs(first_predictions[-1] - first_predictions[0]).max()
 print(f"largest change of a predicted probability on A/B: {hat_change:.1e}")
 
-# %% tags=["hide-input"] mystnb={"image": {"alt": "Gates of three tasks for thirty units: each task opens a few; some are open for more than one task, most for none."}}
+# %% slideshow={"slide_type": "slide"} tags=["hide-input"] mystnb={"image": {"alt": "Gates of three tasks for thirty units: each task opens a few; some are open for more than one task, most for none."}}
 figure, axes = plt.subplots(figsize=(8, 1.9), layout="constrained")
 axes.imshow(
     gates, cmap="Greys", vmin=0, vmax=1, aspect="auto", extent=(0.5, 30.5, T + 0.5, 0.5)
@@ -216,7 +216,7 @@ axes.set(xlabel="unit $k$", title="HAT: which units each task uses")
 axes.set_yticks(range(1, T + 1), [task.name for task in tasks])
 plt.show()
 
-# %% [markdown]
+# %% [markdown] slideshow={"slide_type": "slide"}
 # Few units are enough. Later tasks use units of earlier ones without changing them, and
 # the predictions on A/B have not moved.
 #
@@ -243,7 +243,7 @@ plt.show()
 #
 # </details>
 
-# %%
+# %% slideshow={"slide_type": "slide"}
 den = {}
 print("sigma    units          final accuracies     largest change on A/B")
 for threshold in (np.inf, 0.05, 0.0):
@@ -254,7 +254,7 @@ for threshold in (np.inf, 0.05, 0.0):
     den[threshold] = units, R, drift
     print(f"{threshold:5g}    {units}   {R[-1].round(3)}  {drift:.1e}")
 
-# %% [markdown]
+# %% [markdown] slideshow={"slide_type": "slide"}
 # ## RCL: a controller that searches
 #
 # Reinforced continual learning (Xu and Zhu, 2018) freezes all old units and lets a
@@ -265,7 +265,7 @@ for threshold in (np.inf, 0.05, 0.0):
 # The controller learns from the rewards by REINFORCE, which is the score function
 # estimator of tutorial 2. The best network of all trials is kept.
 
-# %%
+# %% slideshow={"slide_type": "slide"}
 rcl, R_rcl, first_predictions = learn(
     "rcl", hidden=(10,), trials=6, most_units=9, epochs=40
 )
@@ -279,7 +279,7 @@ for t, rows in trials.items():
 rcl_change = np.abs(first_predictions[-1] - first_predictions[0]).max()
 print(f"largest change of a predicted probability on A/B: {rcl_change:.1e}")
 
-# %% tags=["hide-input"] mystnb={"image": {"alt": "Reward against units added, for the second and third task; a circle marks the choice that was kept, a small number of units with the largest reward."}}
+# %% slideshow={"slide_type": "slide"} tags=["hide-input"] mystnb={"image": {"alt": "Reward against units added, for the second and third task; a circle marks the choice that was kept, a small number of units with the largest reward."}}
 figure, axes = plt.subplots(figsize=(6.4, 3.4), layout="constrained")
 for t, rows in trials.items():
     axes.plot(*rows.T, "o", alpha=0.7, label=f"trials for {tasks[t].name}")
@@ -290,7 +290,7 @@ axes.set_title("RCL: six trials for each task, the best one is kept")
 axes.legend()
 plt.show()
 
-# %% [markdown]
+# %% [markdown] slideshow={"slide_type": "slide"}
 # With so few trials the controller hardly learns. It is a search, and each trial costs
 # a whole training.
 #
@@ -365,7 +365,7 @@ for name in (*SETTINGS, "npbcl"):
     )
     print(f"{name:8s}   {columns} {letters[2]:13.1f}")
 
-# %% [markdown]
+# %% [markdown] slideshow={"slide_type": "slide"}
 # > **Stop and predict.** Three of the eight methods must have a transfer of zero or
 # > almost zero, whatever the tasks are. Which ones, and why?
 #
@@ -403,7 +403,7 @@ for name in (*SETTINGS, "npbcl"):
 #
 # We choose three vectors of the plane. The gradient opposes both stored ones.
 
-# %%
+# %% slideshow={"slide_type": "slide"}
 gradient = np.array([-2.0, -1.0])
 stored = np.array([[1.0, 0.0], [0.0, 1.0]])
 half = agem.project(gradient, stored.mean(axis=0))
@@ -422,13 +422,13 @@ for name, vector in projections.items():
 # al., 2019) has a single constraint, for the *mean* gradient of all stored examples. It is
 # cheaper, and weaker: its step hurts one task and helps the other, and the mean stays.
 
-# %%
+# %% slideshow={"slide_type": "slide"}
 projected = {name: learn(name, single_head=True)[1] for name in ("gem", "agem")}
 print(f"naive: final accuracies {R_naive[-1].round(3)}")
 for name, R in projected.items():
     print(f"{name:5s}: final accuracies {R[-1].round(3)}")
 
-# %% [markdown]
+# %% [markdown] slideshow={"slide_type": "slide"}
 # **BGD** (Zeno et al., 2018) is VCL without tasks. The posterior after one *minibatch*
 # with the loss $L$ is the prior of the next:
 #
@@ -441,7 +441,7 @@ for name, R in projected.items():
 # $y \sim \mathcal N(\theta, 1)$ again and again. There $\mathbb E[L'] = \mu - y$ and
 # $\mathbb E[L'\, \varepsilon] = \sigma$.
 
-# %%
+# %% slideshow={"slide_type": "slide"}
 y, mu, log_sigma = 2.0, np.zeros(1), np.zeros(1)
 observed = []
 for _ in range(100):
@@ -456,7 +456,7 @@ for n in (1, 10, 100):
         "Bayes' rule {:.3f} and {:.3f}".format(*exact)
     )
 
-# %% [markdown]
+# %% [markdown] slideshow={"slide_type": "slide"}
 # Mean and width come close to those of Bayes' rule. The first step is the worst, because
 # BGD takes both expectations at the old posterior.
 #
@@ -472,14 +472,14 @@ for n in (1, 10, 100):
 # With perfect samples and labels it is joint training. So it is as good as its generator,
 # and after a short training this one invents blurred letters, some of them rarely.
 
-# %%
+# %% slideshow={"slide_type": "slide"}
 generator = {"generator_hidden": (40,), "generator_latent": 8, "generator_epochs": 200}
 replay, R_replay, _ = learn("replay", single_head=True, **generator)
 _, R_joint, _ = learn("joint", single_head=True)
 for name, R in (("naive", R_naive), ("replay", R_replay), ("joint", R_joint)):
     print(f"{name:6s}: final accuracies {R[-1].round(3)}, mean {R[-1].mean():.3f}")
 
-# %% tags=["hide-input"] mystnb={"image": {"alt": "Two rows of blurred letters of seven by seven pixels for each of three tasks: real ones above, and invented ones below, which look similar but smoother."}}
+# %% slideshow={"slide_type": "slide"} tags=["hide-input"] mystnb={"image": {"alt": "Two rows of blurred letters of seven by seven pixels for each of three tasks: real ones above, and invented ones below, which look similar but smoother."}}
 figure, axes = plt.subplots(2, T, figsize=(8, 2.4), layout="constrained")
 for t, task in enumerate(tasks):
     invented = prior_samples(replay.generator.latent_model(t), 6)
@@ -491,7 +491,7 @@ for t, task in enumerate(tasks):
 figure.suptitle("Generative replay: real letters (above), invented ones (below)")
 plt.show()
 
-# %% [markdown]
+# %% [markdown] slideshow={"slide_type": "slide"}
 # **Pruning** (Golkar et al., 2019) reserves units, like HAT, but chooses them after the
 # training. A penalty on the absolute values of the weights makes units idle. Those whose
 # mean activation is at or below a threshold $\vartheta$ are pruned: nothing that is in use
@@ -504,7 +504,7 @@ plt.show()
 # The threshold is the largest that costs at most a small margin of accuracy on held-out
 # examples. So a task forgets a little, once, to leave room for the next ones.
 
-# %%
+# %% slideshow={"slide_type": "slide"}
 pruning, R_pruning, first_predictions = learn("pruning")
 in_use = [int(pruning.used_units(t).sum()) for t in range(T)]
 pruning_change = np.abs(first_predictions[-1] - first_predictions[0]).max()
@@ -512,7 +512,7 @@ print("units in use after each task:", in_use)
 print("final accuracies:", R_pruning[-1].round(3))
 print(f"largest change of a predicted probability on A/B: {pruning_change:.1e}")
 
-# %% [markdown]
+# %% [markdown] slideshow={"slide_type": "slide"}
 # Like RCL and HAT, pruning cannot forget. When all units are in use, a new task can only
 # train a head.
 #
@@ -533,7 +533,7 @@ print(f"largest change of a predicted probability on A/B: {pruning_change:.1e}")
 #
 # </details>
 
-# %%
+# %% slideshow={"slide_type": "slide"}
 in_one_softmax = [
     replace(
         task,
@@ -551,7 +551,7 @@ for method in ("naive", "ewc", "rehearsal"):
     incremental[method] = R[-1]
     print(f"{method:9s} final accuracies {R[-1].round(3)}, mean {R[-1].mean():.3f}")
 
-# %% [markdown]
+# %% [markdown] slideshow={"slide_type": "slide"}
 # **Learning without boundaries** (Zeno et al., 2018). BGD needs no boundary. A method that
 # needs one can detect it: when a new task begins, the learner predicts the minibatch badly.
 # Let $z_n$ be the fall of the score of minibatch $n$ below the recent mean, in deviations.
@@ -560,7 +560,7 @@ for method in ("naive", "ewc", "rehearsal"):
 #
 # $$ G_n = \max(0, G_{n-1} + z_n - k) > h. $$
 
-# %%
+# %% slideshow={"slide_type": "slide"}
 rng = np.random.default_rng(0)
 scores = rng.normal(-0.2, 0.05, 300)
 scores[200:] -= 0.1  # a new task, which the learner predicts worse

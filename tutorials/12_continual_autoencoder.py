@@ -1,4 +1,4 @@
-# %% [markdown]
+# %% [markdown] slideshow={"slide_type": "slide"}
 # # 12. A continual autoencoder
 #
 # So far tasks had labels. Now they have none: a task is a set of images of one class,
@@ -49,7 +49,7 @@ plt.rcParams.update(
 )
 rng = np.random.default_rng(7)
 
-# %% [markdown]
+# %% [markdown] slideshow={"slide_type": "slide"}
 # ## How probable is an image?
 #
 # The model draws a code $z \sim p(z)$ and then an image $x \sim p(x \mid z)$. The
@@ -84,7 +84,7 @@ rng = np.random.default_rng(7)
 # Gaussian, $x = z W + b + \sigma \epsilon$, then $x$ is Gaussian and its density is a
 # formula (`LinearModel.exact`).
 
-# %%
+# %% slideshow={"slide_type": "slide"}
 linear = LinearModel(0.3 * rng.standard_normal((4, 8)), noise=0.7)
 x = linear.decode(rng.standard_normal((50, 4))) + 0.7 * rng.standard_normal((50, 8))
 exact = linear.exact(x).mean()
@@ -99,7 +99,7 @@ for K, estimate in zip(counts, estimates, strict=True):
         f"{estimate['effective_samples']:.0f} samples"
     )
 
-# %% tags=["hide-input"] mystnb={"image": {"alt": "Estimates of log p(x) against the number of samples: they climb from the ELBO's level at one sample to the exact value."}}
+# %% slideshow={"slide_type": "slide"} tags=["hide-input"] mystnb={"image": {"alt": "Estimates of log p(x) against the number of samples: they climb from the ELBO's level at one sample to the exact value."}}
 fig, ax = plt.subplots(figsize=(5, 3), layout="constrained")
 ax.axhline(exact, color="k", label="exact")
 ax.axhline(exact - linear.gap(), color="k", linestyle=":", label="ELBO, by formula")
@@ -112,7 +112,7 @@ ax.set_title("From the bound to the likelihood")
 ax.legend()
 plt.show()
 
-# %% [markdown]
+# %% [markdown] slideshow={"slide_type": "slide"}
 # At the left end the estimate is the ELBO, and it climbs to the exact value. How many
 # samples do we need? The weights themselves show it. If all are equal, $q$ is the exact
 # posterior and one sample is enough. If one of them outweighs all others, the estimate
@@ -180,7 +180,7 @@ print(R.round(1))
 # fixes the used weights, so that a column does not change at all, and their KL
 # divergence has a weight of one thousandth.)
 
-# %% tags=["hide-input"] mystnb={"image": {"alt": "Log likelihood of the test images of A, B and C after each task: three nearly level lines."}}
+# %% slideshow={"slide_type": "slide"} tags=["hide-input"] mystnb={"image": {"alt": "Log likelihood of the test images of A, B and C after each task: three nearly level lines."}}
 fig, both = plt.subplots(1, 2, figsize=(8, 3), layout="constrained")
 figures.likelihood_curves(R, names, axes=both)
 fig.suptitle("The effect of later letters on earlier ones")
@@ -190,7 +190,7 @@ plt.show()
 # The same in pictures: the same codes, drawn from the prior, are decoded after each
 # task. Each row is one stage.
 
-# %% tags=["hide-input"] mystnb={"image": {"alt": "Blurred letters drawn from the model of each task, after each task: the A's drawn after B and after C look as they did."}}
+# %% slideshow={"slide_type": "slide"} tags=["hide-input"] mystnb={"image": {"alt": "Blurred letters drawn from the model of each task, after each task: the A's drawn after B and after C look as they did."}}
 fig, ax = plt.subplots(figsize=(6, 3), layout="constrained")
 figures.image_rows(
     stages,
@@ -204,7 +204,7 @@ figures.image_rows(
 ax.set_title("The same codes, decoded after each task")
 plt.show()
 
-# %% [markdown]
+# %% [markdown] slideshow={"slide_type": "slide"}
 # ## Three numbers that are not the same
 #
 # The paper reports "log-likelihoods". Its released code averages the decoder's images
@@ -224,7 +224,7 @@ plt.show()
 #
 # </details>
 
-# %%
+# %% slideshow={"slide_type": "slide"}
 models = [learner.latent_model(t) for t in range(T)]
 print("     ELBO   log p(x)  reconstruction score")
 for model, task in zip(models, stream, strict=True):
@@ -235,7 +235,7 @@ for model, task in zip(models, stream, strict=True):
         f"{score:20.1f}"
     )
 
-# %% [markdown]
+# %% [markdown] slideshow={"slide_type": "slide"}
 # The ELBO is always the lowest. It is below $\log p(x)$ by the KL divergence of $q$
 # from the true posterior (tutorial 8). The score is above the ELBO by at least $KL[q(z
 # \mid x) \,\|\, p(z)]$: it leaves this term out, and it averages *before* the
@@ -255,7 +255,7 @@ for model, task in zip(models, stream, strict=True):
 # * **inferred**: the encoder of the task under which the image is most probable.
 # * **common**: one encoder for all images, for example the last.
 
-# %%
+# %% slideshow={"slide_type": "slide"}
 train = np.concatenate([task.x_train[:100] for task in stream])
 test = np.concatenate([task.x_test[:50] for task in stream])
 labels, test_labels = np.repeat(np.arange(T), 100), np.repeat(np.arange(T), 50)
@@ -337,14 +337,14 @@ for way in codes.WAYS:
 # is *label leakage*. The image is not even needed. Send the same uniform noise through
 # each of the three (unmoved) encoders, and classify the codes by their encoder:
 
-# %%
+# %% slideshow={"slide_type": "slide"}
 noise = rng.uniform(size=(60, stream[0].inputs)).astype(np.float32)
 print(
     f"noise, which encoder? 3-NN error {codes.mask_leak(unmoved, noise, (3,))[0]:.1%}; "
     f"chance would be {1 - 1 / T:.1%}"
 )
 
-# %% [markdown]
+# %% [markdown] slideshow={"slide_type": "slide"}
 # The error of the inferred encoder is now the share of images whose task was not
 # identified: $p_t(x)$ is the classifier, and the neighbours add nothing. The error of
 # the common encoder has not changed at all. Only its codes can be called a
@@ -357,7 +357,7 @@ print(
 # them. Are codes better than pixels then? (Be careful: each task *was* one class, which
 # is a kind of label, too. The inferred encoder with moved codes exploits it.)
 
-# %% tags=["hide-input"] mystnb={"image": {"alt": "Error against labelled images per class. The inferred encoder with moved codes makes almost no errors, pixels fall from a third to a twentieth, the common encoder is worst."}}
+# %% slideshow={"slide_type": "slide"} tags=["hide-input"] mystnb={"image": {"alt": "Error against labelled images per class. The inferred encoder with moved codes makes almost no errors, pixels fall from a third to a twentieth, the common encoder is worst."}}
 results = {"pixels": few_label_error(train, labels, test, test_labels)}
 for way in ("inferred", "common"):
     known, asked = coded(way)
@@ -367,12 +367,12 @@ figures.few_labels(results, ax)
 ax.set_title("Nearest of a few labelled images")
 plt.show()
 
-# %% [markdown]
+# %% [markdown] slideshow={"slide_type": "slide"}
 # ## Reconstructing letters of another task
 #
 # Finally, the model of A and the model of B encode and decode letters B.
 
-# %% tags=["hide-input"] mystnb={"image": {"alt": "Eight letters B, their reconstructions by the model of B, which are B's, and by the model of A, which resemble A's."}}
+# %% slideshow={"slide_type": "slide"} tags=["hide-input"] mystnb={"image": {"alt": "Eight letters B, their reconstructions by the model of B, which are B's, and by the model of A, which resemble A's."}}
 shown = [
     stream[1].x_test[:8],
     reconstructions(unmoved[1], stream[1].x_test[:8]),

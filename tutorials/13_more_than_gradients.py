@@ -1,4 +1,4 @@
-# %% [markdown]
+# %% [markdown] slideshow={"slide_type": "slide"}
 # # 13. Verify more than gradients
 #
 # A gradient check compares a function with its own derivative. If the function itself
@@ -29,7 +29,7 @@ plt.rcParams.update(
     {"axes.prop_cycle": plt.cycler(color=PALETTE), "legend.fontsize": 8}
 )
 
-# %% [markdown]
+# %% [markdown] slideshow={"slide_type": "slide"}
 # ## What are the right values?
 #
 # A derivative can be compared with a difference quotient. A density can be checked as
@@ -48,7 +48,7 @@ plt.rcParams.update(
 # $$ p(v) = a \, b \, v^{a - 1} (1 - v^a)^{b - 1}, \qquad 0 < v < 1. $$
 
 
-# %%
+# %% slideshow={"slide_type": "slide"}
 def log_density(v, a, b):
     return np.log(a) + np.log(b) + (a - 1) * np.log(v) + (b - 1) * np.log1p(-(v**a))
 
@@ -63,7 +63,7 @@ def mean(a, b):
 
 print(check_distribution(log_density, sample=sample, mean=mean, title="Kumaraswamy"))
 
-# %% [markdown]
+# %% [markdown] slideshow={"slide_type": "slide"}
 # Three lines report ok, and each gives its reason. The notes list the assumptions:
 # values for $a$ and $b$, and the region where the density has its mass.
 #
@@ -84,7 +84,7 @@ print(check_distribution(log_density, sample=sample, mean=mean, title="Kumaraswa
 # </details>
 
 
-# %%
+# %% slideshow={"slide_type": "slide"}
 def exchanged(u, a, b):
     return (1 - u ** (1 / a)) ** (1 / b)
 
@@ -96,7 +96,7 @@ a, b = 5.0, 2.0
 u = np.random.default_rng(13).uniform(size=20_000)
 v = np.linspace(0.005, 0.995, 200)
 
-# %% tags=["hide-input"] mystnb={"image": {"alt": "A density and histograms of two samplers; only one of them follows it."}}
+# %% slideshow={"slide_type": "slide"} tags=["hide-input"] mystnb={"image": {"alt": "A density and histograms of two samplers; only one of them follows it."}}
 fig, ax = plt.subplots(figsize=(7, 3.2), layout="constrained")
 ax.plot(v, np.exp(log_density(v, a, b)), color="black", label="density")
 ax.hist(sample(u, a, b), bins=50, density=True, alpha=0.5, label="right sampler")
@@ -105,7 +105,7 @@ ax.set(xlabel="stick v", ylabel="density", title="Two samplers for one density")
 ax.legend()
 plt.show()
 
-# %% [markdown]
+# %% [markdown] slideshow={"slide_type": "slide"}
 # The picture shows *that* the draws are wrong. The report says *what* is wrong: the
 # sampler is right if it gets its two parameters in the other order. The checker tries
 # small changes that people make by mistake. It reports a change that makes all values
@@ -117,7 +117,7 @@ plt.show()
 # distribution. This was the formula:
 
 
-# %%
+# %% slideshow={"slide_type": "slide"}
 def entropy_until_2019(a, b):
     harmonic = digamma(b + 1) + np.euler_gamma
     return (1 - 1 / a) + (1 - 1 / b) * harmonic + np.log(a) + np.log(b)
@@ -132,7 +132,7 @@ for formula in (entropy_until_2019, entropy):
     report = check_distribution(log_density, entropy=formula, support=(0, 1))
     print(report[formula.__name__])
 
-# %% [markdown]
+# %% [markdown] slideshow={"slide_type": "slide"}
 # The old formula has two mistakes. The report therefore names none and only gives the
 # right number. This is the rule: a mistake is named only if one change explains all
 # values.
@@ -151,7 +151,7 @@ for formula in (entropy_until_2019, entropy):
 # </details>
 
 
-# %%
+# %% slideshow={"slide_type": "slide"}
 def normal(x, mu, sigma):
     return -0.5 * ((x - mu) / sigma) ** 2 - np.log(sigma) - 0.5 * np.log(2 * np.pi)
 
@@ -163,7 +163,7 @@ def kl(mu_q, sigma_q, mu_p, sigma_p):
 
 print(check_distribution(normal, kl=kl)["kl"])
 
-# %% [markdown]
+# %% [markdown] slideshow={"slide_type": "slide"}
 # ## A term of the paper
 #
 # The appendix of the paper prints the divergence between a Kumaraswamy and a Beta
@@ -172,7 +172,7 @@ print(check_distribution(normal, kl=kl)["kl"])
 # two by `check_identity`.
 
 
-# %%
+# %% slideshow={"slide_type": "slide"}
 def printed(a, b, alpha):
     first = (a - alpha) / a * (-np.euler_gamma - digamma(b) - 1 / b)
     return first + np.log(a * b) - np.log(alpha) - b / (1 - b)
@@ -196,7 +196,7 @@ points = [
 ]
 print(check_identity(printed, by_quadrature, points))
 
-# %% [markdown]
+# %% [markdown] slideshow={"slide_type": "slide"}
 # The report names the quotient: it is upside down, and its sign is wrong. No gradient
 # check could find this, because the derivative of the printed function is a right
 # derivative of a wrong function.
@@ -210,7 +210,7 @@ print(check_identity(printed, by_quadrature, points))
 # right one, and names common mistakes. Suppose that the exercise asks for the entropy
 # of a fair coin, and the answer is 1:
 
-# %%
+# %% slideshow={"slide_type": "slide"}
 print(check_value(1.0, np.log(2), name="entropy of a fair coin"))
 
 # %% [markdown]

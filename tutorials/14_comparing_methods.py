@@ -1,4 +1,4 @@
-# %% [markdown]
+# %% [markdown] slideshow={"slide_type": "slide"}
 # # 14. Comparing methods
 #
 # Four methods learn the same three tasks: naive training, EWC, variational continual
@@ -69,7 +69,7 @@ def test(learner, task, task_id=0):
     return accuracy(learner.predict(task.x_test, task_id), task.y_test)
 
 
-# %% [markdown]
+# %% [markdown] slideshow={"slide_type": "slide"}
 # ## The four methods
 #
 # * `naive` continues training on each new task, without any protection.
@@ -140,7 +140,7 @@ for name in SETTINGS:
         print(f"{column:>22s}", end="")
     print()
 
-# %% [markdown]
+# %% [markdown] slideshow={"slide_type": "slide"}
 # With one head, naive training, EWC and VCL fall to little more than chance on A/B
 # after the second task. NPBCL does not. With one head per task no method forgets much.
 #
@@ -154,7 +154,7 @@ for name in SETTINGS:
 # that task, and a column is a task. Read a column from top to bottom to see how one
 # task fares.
 
-# %% tags=["hide-input"] mystnb={"image": {"alt": "Eight accuracy matrices, four methods with one head and with one head per task. Columns of naive training, EWC and VCL with one head turn pale downwards; those of NPBCL do not."}}
+# %% slideshow={"slide_type": "slide"} tags=["hide-input"] mystnb={"image": {"alt": "Eight accuracy matrices, four methods with one head and with one head per task. Columns of naive training, EWC and VCL with one head turn pale downwards; those of NPBCL do not."}}
 figure, panels = plt.subplots(2, 4, figsize=(9, 4.6), layout="constrained")
 for row, heads in zip(panels, HEADS, strict=True):
     for axes, name in zip(row, SETTINGS, strict=True):
@@ -164,7 +164,7 @@ for row, heads in zip(panels, HEADS, strict=True):
         axes.set_title(f"{name}, {heads}", fontsize=8)
 plt.show()
 
-# %% [markdown]
+# %% [markdown] slideshow={"slide_type": "slide"}
 # Two numbers summarize such a matrix. The **average accuracy** is the mean of its last
 # row. The **backward transfer** is the mean change of earlier tasks caused by later
 # ones, in percentage points:
@@ -173,7 +173,7 @@ plt.show()
 #
 # A negative value means forgetting.
 
-# %%
+# %% slideshow={"slide_type": "slide"}
 print(f"{'':8s}" + "".join(f"{heads + ': mean, transfer':>35s}" for heads in HEADS))
 for name in SETTINGS:
     print(f"{name:8s}", end="")
@@ -183,7 +183,7 @@ for name in SETTINGS:
         print(f"{mean:26.1f}%{transfer:+8.1f}", end="")
     print()
 
-# %% [markdown]
+# %% [markdown] slideshow={"slide_type": "slide"}
 # Neither number is enough without the other. A method that never learns anything new
 # has a perfect backward transfer. And a task that is relearned by accident, such as A/B
 # here, counts as much as one that was remembered. With one head EWC has the lowest
@@ -225,7 +225,7 @@ def first_task_losses(heads, name):
 
 lines = {key: first_task_losses(*key) for key in learners}
 
-# %% tags=["hide-input"] mystnb={"image": {"alt": "Loss of A/B on each method's line from the first to the second task. With one head three methods climb and NPBCL stays flat; with one head per task all lines are nearly flat."}}
+# %% slideshow={"slide_type": "slide"} tags=["hide-input"] mystnb={"image": {"alt": "Loss of A/B on each method's line from the first to the second task. With one head three methods climb and NPBCL stays flat; with one head per task all lines are nearly flat."}}
 colors = {"naive": "0.47", "ewc": "C2", "vcl": "C1", "npbcl": "C0"}
 figure, panels = plt.subplots(
     1, 2, figsize=(8.4, 3.6), layout="constrained", sharey=True
@@ -242,7 +242,7 @@ panels[0].set_ylabel("loss of the first task (nats)")
 panels[0].legend()
 plt.show()
 
-# %% [markdown]
+# %% [markdown] slideshow={"slide_type": "slide"}
 # With one head three methods climb, and NPBCL's line is flat. With one head per task
 # (right) all lines are nearly flat on this first step. The third task still costs some
 # methods a few points, as the last rows of the matrices show.
@@ -269,7 +269,7 @@ plt.show()
 #
 # </details>
 
-# %%
+# %% slideshow={"slide_type": "slide"}
 learner = learners["one head", "npbcl"]
 print("NPBCL, one head, accuracy (%) with the mask of")
 print(" " * 13 + "  ".join(f"{task.name:>6s}" for task in tasks))
@@ -281,7 +281,7 @@ print(f"connections used by A/B   {masks[0].mean():.1%}")
 print(f"connections used by E/F   {masks[1].mean():.1%}")
 print(f"connections used by both  {(masks[0] & masks[1]).mean():.1%}")
 
-# %% [markdown]
+# %% [markdown] slideshow={"slide_type": "slide"}
 # ## Which weights moved?
 #
 # EWC, VCL and NPBCL all answer the question *which weights are free to move*, with
@@ -331,7 +331,7 @@ print("NPBCL: connections that did not move at all")
 for name, group in users.items():
     print(f"  used by {name.replace(chr(10), ' '):9s} {(move[group] == 0).mean():5.0%}")
 
-# %% tags=["hide-input"] mystnb={"image": {"alt": "Left: under EWC the tenth of the weights with the highest Fisher information moves least. Middle: nearly all of VCL's means move less than one sigma. Right: NPBCL's connections that A/B uses hardly move, all others do."}}
+# %% slideshow={"slide_type": "slide"} tags=["hide-input"] mystnb={"image": {"alt": "Left: under EWC the tenth of the weights with the highest Fisher information moves least. Middle: nearly all of VCL's means move less than one sigma. Right: NPBCL's connections that A/B uses hardly move, all others do."}}
 figure, panels = plt.subplots(1, 3, figsize=(9, 3.4), layout="constrained")
 panels[0].plot(range(1, 11), ratios, "o-", color=colors["ewc"])
 panels[0].set(xlabel="tenth of the weights, by Fisher information")
@@ -344,7 +344,7 @@ panels[2].bar(list(mean_moves), list(mean_moves.values()), color=colors["npbcl"]
 panels[2].set(xlabel="connection used by", ylabel="mean move", title="NPBCL")
 plt.show()
 
-# %% [markdown]
+# %% [markdown] slideshow={"slide_type": "slide"}
 # **EWC** can only slow weights down. The tenth of the weights with the highest Fisher
 # information moved about two thirds as far as in naive training.
 #
@@ -374,7 +374,7 @@ plt.show()
 # The next table compares these predictions with the rise that occurred. For VCL the
 # true loss is averaged over sampled weights, too.
 
-# %%
+# %% slideshow={"slide_type": "slide"}
 widening_cost = (np.exp(2 * widening) - 1) / 2
 vcl_prediction = (mu_move**2 / (2 * np.exp(2 * log_sigma)) + widening_cost).sum()
 predicted = {

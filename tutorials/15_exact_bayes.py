@@ -1,4 +1,4 @@
-# %% [markdown]
+# %% [markdown] slideshow={"slide_type": "slide"}
 # # 15. What exact Bayes forgets
 #
 # Variational continual learning, Laplace, EWC and NPBCL approximate one rule: the
@@ -45,7 +45,7 @@ plt.rcParams.update(
     {"axes.prop_cycle": plt.cycler(color=PALETTE), "legend.fontsize": 8}
 )
 
-# %% [markdown]
+# %% [markdown] slideshow={"slide_type": "slide"}
 # ## Two weights and three tasks
 #
 # The first model has two weights, a slope $w_1$ and an intercept $w_2$:
@@ -76,7 +76,7 @@ lines = [line_task(t) for t in range(3)]
 train = [(x, y) for x, y, _, _ in lines]
 test = [(x, y) for _, _, x, y in lines]
 
-# %% [markdown]
+# %% [markdown] slideshow={"slide_type": "slide"}
 # ## Bayes' rule on a grid
 #
 # With two weights the posterior can be stored: a table of probabilities on a grid of
@@ -97,7 +97,7 @@ test = [(x, y) for _, _, x, y in lines]
 #
 # </details>
 
-# %%
+# %% slideshow={"slide_type": "slide"}
 prior = points.grid(line, -8, 8)
 exact = []
 posterior = prior
@@ -111,7 +111,7 @@ difference = np.abs(np.exp(exact[-1].log_mass) - np.exp(joint.log_mass)).max()
 print(f"cells of the grid                       {len(prior.weights)}")
 print(f"largest difference of two probabilities {difference:.0e}")
 
-# %% [markdown]
+# %% [markdown] slideshow={"slide_type": "slide"}
 # ## Five approximations
 #
 # Each approximation keeps a Gaussian instead of the table. All use the rules of the
@@ -126,7 +126,7 @@ print(f"largest difference of two probabilities {difference:.0e}")
 #
 # NPBCL is missing: its masks are in hidden layers. Without a hidden layer it is VCL.
 
-# %%
+# %% slideshow={"slide_type": "slide"}
 beliefs = {name: carry(rule, line, train) for name, rule in RULES.items()}
 
 print("mean and standard deviation of the slope after each task")
@@ -144,7 +144,7 @@ for name, after in {"exact": exact, **beliefs}.items():
 # The first figure shows the exact posterior (grey) with the approximations after each
 # task. An ellipse contains 90% of a Gaussian.
 
-# %% tags=["hide-input"] mystnb={"image": {"alt": "Three panels, one per task: grey contours of the exact posterior of slope and intercept, and an ellipse per method. After the first task the posterior is a long oblique ridge, and the ellipses of the diagonal methods are much smaller. After the second task the exact posterior has moved far along the ridge, and the diagonal methods have stayed behind; only the full Laplace ellipse follows it."}}
+# %% slideshow={"slide_type": "slide"} tags=["hide-input"] mystnb={"image": {"alt": "Three panels, one per task: grey contours of the exact posterior of slope and intercept, and an ellipse per method. After the first task the posterior is a long oblique ridge, and the ellipses of the diagonal methods are much smaller. After the second task the exact posterior has moved far along the ridge, and the diagonal methods have stayed behind; only the full Laplace ellipse follows it."}}
 COLORS = {"full Laplace": "C0", "Laplace": "C2", "EWC": "C4", "VCL": "C1", "BGD": "C3"}
 angles = np.linspace(0, 2 * np.pi, 100)
 circle = np.sqrt(-2 * np.log(0.1)) * np.stack([np.cos(angles), np.sin(angles)])
@@ -170,7 +170,7 @@ panels[0].set_ylabel("intercept $w_2$")
 panels[2].legend(loc="lower right")
 plt.show()
 
-# %% [markdown]
+# %% [markdown] slideshow={"slide_type": "slide"}
 # **After the first task** the exact posterior is an oblique ridge. The data determine
 # where the curve crosses one half, so $-w_2 / w_1$ is known well. They determine less
 # well how steep it is. A diagonal covariance cannot describe a ridge. Laplace and VCL
@@ -210,7 +210,7 @@ plt.show()
 # quantity. It is not forgetting, but a measure of how badly the method *learned* the task.
 # An approximation that is too rigid shows up there.
 
-# %%
+# %% slideshow={"slide_type": "slide"}
 tables = {}
 for name, after in {"exact": exact, **beliefs}.items():
     clouds = [
@@ -229,7 +229,7 @@ for name, parts in two_weights.items():
         f"{parts.approximation[0]:9.3f}{parts.gap[1]:23.3f}"
     )
 
-# %% [markdown]
+# %% [markdown] slideshow={"slide_type": "slide"}
 # Full Laplace forgets almost exactly what exact inference forgets: its part of the
 # forgetting is near zero, although the first task got worse. Here *the model* is to
 # blame. The other methods forget more than that. Their greater fault is in the last
@@ -261,7 +261,7 @@ for name, parts in two_weights.items():
 # $\hat R$ compares the chains with one another, and is near $1$ if they agree. The
 # effective number of draws divides by the correlation of successive draws.
 
-# %%
+# %% slideshow={"slide_type": "slide"}
 density = tiny.with_gradient(line, train)
 start = generator(Key(1, 0, 0, 0)).normal(0, 2, (12, 2))
 momentum = generator(Key(2, 0, 0, 0)).standard_normal((12, 2))
@@ -288,7 +288,7 @@ print("mean of the weights, sampled  ", sampled.round(3), "±", error.round(3))
 print("split R-hat                   ", hmc.split_rhat(chains.draws).round(3))
 print("effective draws of 3000       ", hmc.effective_size(chains.draws).round(-2))
 
-# %% [markdown]
+# %% [markdown] slideshow={"slide_type": "slide"}
 # A step of half the length has a quarter of the error. The means agree with the grid
 # within their standard errors.
 #
@@ -316,7 +316,7 @@ print("effective draws of 3000       ", hmc.effective_size(chains.draws).round(-
 #
 # </details>
 
-# %%
+# %% slideshow={"slide_type": "slide"}
 results = {}
 for kind in study.STREAMS:
     parts, error, rhat = study.compare(kind)
@@ -326,7 +326,7 @@ for kind in study.STREAMS:
     for name, each in parts.items():
         print(f"  {name:10s}forgets {each.total.round(2)}, gap {each.gap.round(2)}")
 
-# %% tags=["hide-input"] mystnb={"image": {"alt": "Bars of forgetting for six methods and two tasks, in two panels. In the compatible stream the model's part is near zero everywhere and most bars are the approximation's. In the conflicting stream the model's part is clearly positive for task 1, and the approximation's part is several times larger for all methods but NPBCL, where it is negative."}}
+# %% slideshow={"slide_type": "slide"} tags=["hide-input"] mystnb={"image": {"alt": "Bars of forgetting for six methods and two tasks, in two panels. In the compatible stream the model's part is near zero everywhere and most bars are the approximation's. In the conflicting stream the model's part is clearly positive for task 1, and the approximation's part is several times larger for all methods but NPBCL, where it is negative."}}
 figure, panels = plt.subplots(1, 2, figsize=(9, 3.8), layout="constrained", sharey=True)
 for axes, (kind, parts) in zip(panels, results.items(), strict=True):
     for j, shift in enumerate((-0.2, 0.2)):
@@ -348,7 +348,7 @@ panels[0].set_ylabel("forgetting (nats per test example)")
 panels[0].legend(title="part, task", ncols=2)
 plt.show()
 
-# %% [markdown]
+# %% [markdown] slideshow={"slide_type": "slide"}
 # The dark bars are task 1 and the light ones task 2. A black dash marks the total.
 #
 # **The compatible stream.** Exact inference forgets nothing worth mentioning. What a

@@ -1,4 +1,4 @@
-# %% [markdown]
+# %% [markdown] slideshow={"slide_type": "slide"}
 # # 16. Masked convolutions
 #
 # A stroke is a stroke wherever it is drawn. A dense layer has other weights for every
@@ -40,7 +40,7 @@ plt.rcParams.update(
 )
 rng = np.random.default_rng(16)
 
-# %% [markdown]
+# %% [markdown] slideshow={"slide_type": "slide"}
 # ## A sum over patches
 #
 # Start with one channel and one filter. The kernel lies on the image, we multiply what
@@ -53,7 +53,7 @@ rng = np.random.default_rng(16)
 # turns the kernel upside down first. Libraries for neural networks do not turn it, and
 # nor do we.
 
-# %%
+# %% slideshow={"slide_type": "slide"}
 letter = np.zeros((10, 10))
 letter[1:9, 2] = 1
 letter[[1, 4, 8], 2:8] = 1  # the letter E
@@ -72,7 +72,7 @@ def by_sums(x, w):
 h = by_sums(letter, edge)
 print("image", letter.shape, "kernel", edge.shape, "output", h.shape)
 
-# %% [markdown]
+# %% [markdown] slideshow={"slide_type": "slide"}
 # Two loops of Python are slow. The way out is a copy. Write the numbers below each
 # position of the kernel into one row. With all rows in a matrix $R$ and the kernel as a
 # column, the whole convolution is **one product**:
@@ -84,7 +84,7 @@ print("image", letter.shape, "kernel", edge.shape, "output", h.shape)
 # every position of the kernel that covers it.
 
 
-# %%
+# %% slideshow={"slide_type": "slide"}
 def patches(x, rows, columns):
     down, across = x.shape[0] - rows + 1, x.shape[1] - columns + 1
     return np.array(
@@ -106,7 +106,7 @@ packed = convolution.conv2d(
 )[0]
 print("largest difference to the package:", np.abs(packed[0, 0, :, :, 0] - h).max())
 
-# %% tags=["hide-input"] mystnb={"image": {"alt": "Four panels: the letter E in ten by ten pixels with a frame around one patch; the matrix of patches with 64 rows and nine columns, one row framed; the kernel as a column of nine numbers; the output in eight by eight pixels, blue at upper edges and orange at lower edges, with one framed pixel."}}
+# %% slideshow={"slide_type": "slide"} tags=["hide-input"] mystnb={"image": {"alt": "Four panels: the letter E in ten by ten pixels with a frame around one patch; the matrix of patches with 64 rows and nine columns, one row framed; the kernel as a column of nine numbers; the output in eight by eight pixels, blue at upper edges and orange at lower edges, with one framed pixel."}}
 SIGNED = plt.matplotlib.colors.LinearSegmentedColormap.from_list(
     "signed", [PALETTE[1], "white", PALETTE[0]]
 )
@@ -139,7 +139,7 @@ picture(panels[3], h, "output")
 frame(panels[3], p, q, 1, 1)
 plt.show()
 
-# %% [markdown]
+# %% [markdown] slideshow={"slide_type": "slide"}
 # The kernel looks for upper edges: bright above, dark below. The output is positive
 # (blue) at upper edges and negative (orange) at lower ones.
 #
@@ -154,7 +154,7 @@ plt.show()
 #
 # </details>
 
-# %%
+# %% slideshow={"slide_type": "slide"}
 moved = np.roll(letter, 1, axis=1)  # the border is empty, so nothing wraps around
 shift_error = np.abs(by_sums(moved, edge)[:, 1:] - h[:, :-1]).max()
 dense = rng.standard_normal((100, 64))
@@ -163,7 +163,7 @@ dense_correlation = np.corrcoef(out, out_moved)[0, 1]
 print("convolution: largest difference after moving the output, too:", shift_error)
 print(f"dense layer: correlation of the two outputs {dense_correlation:.2f}")
 
-# %% [markdown]
+# %% [markdown] slideshow={"slide_type": "slide"}
 # The two letters have many pixels in common, so the outputs of the dense layer are not
 # unrelated. But no shift turns one into the other.
 #
@@ -179,7 +179,7 @@ print(f"dense layer: correlation of the two outputs {dense_correlation:.2f}")
 # with the weight $w_{ij}$ where $p + i = a$ and $q + j = b$. We never need the matrix.
 # But a small one can be looked at.
 
-# %%
+# %% slideshow={"slide_type": "slide"}
 C = np.array([by_sums(unit.reshape(10, 10), edge).ravel() for unit in np.eye(100)]).T
 share = np.mean(C != 0)
 print("C has the shape", C.shape, f"and {share:.1%} of its entries are not zero")
@@ -211,7 +211,7 @@ print(f"largest difference of the stamps and C^T dh: {stamp_error:.0e}")
 # kernel turned by half a turn. This is why the adjoint has the name *transposed
 # convolution*.
 
-# %%
+# %% slideshow={"slide_type": "slide"}
 turned = edge[::-1, ::-1]
 framed = np.pad(dh, 2)
 turned_error = np.abs(by_sums(framed, turned) - dx).max()
@@ -220,7 +220,7 @@ print(f"stamps, and a convolution with the turned kernel: {turned_error:.0e}")
 inside, outside = np.sum(by_sums(letter, edge) * dh), np.sum(letter * dx)
 print(f"<C x, dh> = {inside:.12f}\n<x, C^T dh> = {outside:.12f}")
 
-# %% tags=["hide-input"] mystnb={"image": {"alt": "Four panels: the matrix C of a convolution, a narrow band of repeated kernels; its transpose; a gradient of zeros with two pixels that are not zero, side by side; and its image under the transpose: two stamps of the kernel that overlap."}}
+# %% slideshow={"slide_type": "slide"} tags=["hide-input"] mystnb={"image": {"alt": "Four panels: the matrix C of a convolution, a narrow band of repeated kernels; its transpose; a gradient of zeros with two pixels that are not zero, side by side; and its image under the transpose: two stamps of the kernel that overlap."}}
 two = np.zeros((8, 8))
 two[2, 3], two[3, 4] = 1.0, 0.6
 figure, panels = plt.subplots(1, 4, figsize=(9, 2.8), layout="constrained")
@@ -237,7 +237,7 @@ plt.show()
 # both with the package's checker. Its inputs are the image and the kernel.
 
 
-# %%
+# %% slideshow={"slide_type": "slide"}
 def conv(x, w):
     return by_patches(x, w), (x, w)
 
@@ -268,7 +268,7 @@ overwritten = check(conv, overwriting_vjp, small)
 print(adjoint_report)
 print(overwritten)
 
-# %% [markdown]
+# %% [markdown] slideshow={"slide_type": "slide"}
 # ## The gradient of the kernel
 #
 # `conv_vjp` contains it already. The product $h = R w$ is linear in $w$ as well, and
@@ -280,7 +280,7 @@ print(overwritten)
 # **Every position adds to the same nine numbers.** A filter therefore gets much more
 # data than a weight of a dense layer: one example per position.
 
-# %%
+# %% slideshow={"slide_type": "slide"}
 dw = conv_vjp(dh, (letter, edge))[1]
 kernel_error = np.abs(dw - by_sums(letter, dh)).max()
 step = np.zeros((3, 3))
@@ -290,7 +290,7 @@ print(f"R^T dh and a convolution with the kernel dh: {kernel_error:.0e}")
 print(f"entry (0, 2) by hand {dw[0, 2]:.14f}")
 print(f"complex step         {by_complex_step:.14f}")
 
-# %% [markdown]
+# %% [markdown] slideshow={"slide_type": "slide"}
 # ## Stride and padding
 #
 # Two numbers change the positions. The *stride* $t$ is the step from one position to
@@ -314,7 +314,7 @@ print(f"complex step         {by_complex_step:.14f}")
 #
 # </details>
 
-# %%
+# %% slideshow={"slide_type": "slide"}
 CASES = ((1, 0), (1, 1), (2, 0), (2, 1), (3, 0))  # stride, padding
 ones = np.ones((1, 10, 10, 1))
 counts = {}
@@ -328,7 +328,7 @@ for stride, padding in CASES:
         f"a pixel is read {least:.0f} to {most:.0f} times"
     )
 
-# %% tags=["hide-input"] mystnb={"image": {"alt": "Five images of ten by ten pixels that count how often a pixel is read. With stride 1 all inner pixels are read nine times and the border less often, with padding the border gains. With stride 2 there is a chequered pattern of one, two and four, and without padding the last row and column are white. With stride 3 every pixel is read once, except for the last row and column."}}
+# %% slideshow={"slide_type": "slide"} tags=["hide-input"] mystnb={"image": {"alt": "Five images of ten by ten pixels that count how often a pixel is read. With stride 1 all inner pixels are read nine times and the border less often, with padding the border gains. With stride 2 there is a chequered pattern of one, two and four, and without padding the last row and column are white. With stride 3 every pixel is read once, except for the last row and column."}}
 figure, panels = plt.subplots(1, 5, figsize=(9, 2.3), layout="constrained")
 for axes, (stride, padding) in zip(panels, CASES, strict=True):
     image = axes.imshow(counts[stride, padding], cmap="Blues", vmin=0, vmax=9)
@@ -337,7 +337,7 @@ for axes, (stride, padding) in zip(panels, CASES, strict=True):
 figure.colorbar(image, ax=panels, label="patches per pixel", shrink=0.8)
 plt.show()
 
-# %% [markdown]
+# %% [markdown] slideshow={"slide_type": "slide"}
 # With a stride of two the gradient has a chequered pattern, although the gradient that
 # came in was even. Networks that *draw* images with a transposed convolution show this
 # pattern in their pictures.
@@ -357,7 +357,7 @@ plt.show()
 # In all of them the sticks order the *filters*, $\pi_k = \prod_{i \le k} v_i$, so later
 # filters are used by fewer tasks.
 
-# %%
+# %% slideshow={"slide_type": "slide"}
 I, J, D, K = 3, 3, 2, 8
 SHAPES = {"weight": (I, J, D, K), "pair": (1, 1, D, K), "filter": (1, 1, 1, K)}
 chance = 0.9 ** np.arange(1, K + 1)  # pi_k with all sticks at 0.9
@@ -365,7 +365,7 @@ masks = {name: (rng.random(shape) < chance) * 1.0 for name, shape in SHAPES.item
 for name, z in masks.items():
     print(f"{name:7s}{z.size:4d} masks for {prod((I, J, D, K))} weights")
 
-# %% tags=["hide-input"] mystnb={"image": {"alt": "Three panels of two rows and eight columns of small kernels, one row per input channel and one column per filter. With a mask per weight the kernels have holes; with a mask per pair a kernel is whole or white; with a mask per filter the kernels of both channels are on or off together. Later filters are white more often."}}
+# %% slideshow={"slide_type": "slide"} tags=["hide-input"] mystnb={"image": {"alt": "Three panels of two rows and eight columns of small kernels, one row per input channel and one column per filter. With a mask per weight the kernels have holes; with a mask per pair a kernel is whole or white; with a mask per filter the kernels of both channels are on or off together. Later filters are white more often."}}
 v = rng.standard_normal((I, J, D, K))
 figure, panels = plt.subplots(1, 3, figsize=(9, 1.7), layout="constrained")
 for axes, (name, z) in zip(panels, masks.items(), strict=True):
@@ -377,7 +377,7 @@ for axes, (name, z) in zip(panels, masks.items(), strict=True):
     axes.set(xlabel="filters", ylabel="channels")
 plt.show()
 
-# %% [markdown]
+# %% [markdown] slideshow={"slide_type": "slide"}
 # A shared mask multiplies many weights. Its gradient is the sum over all of them,
 #
 # $$ dz_{dk} = \sum_{ij} v_{ijdk}\, dw_{ijdk} \quad\text{(pair)}, \qquad
@@ -392,7 +392,7 @@ plt.show()
 # where a sum belongs. The checker tells them apart:
 
 
-# %%
+# %% slideshow={"slide_type": "slide"}
 def mean_vjp(dh, cache):
     dx, dv, dz, db = masked_convolution.apply_vjp(dh, cache)
     return dx, dv, dz / (I * J), db
@@ -407,7 +407,7 @@ mean_report = check(masked_convolution.apply, mean_vjp, inputs)
 print(masked_report)
 print(mean_report)
 
-# %% [markdown]
+# %% [markdown] slideshow={"slide_type": "slide"}
 # ## Drawn weights, and noise per output
 #
 # A Bayesian filter has a distribution, and a sample of the network needs a sample of
@@ -436,7 +436,7 @@ print(mean_report)
 #
 # </details>
 
-# %%
+# %% slideshow={"slide_type": "slide"}
 S = 4000
 image = letter[None, ..., None]
 mu, sigma = np.zeros((3, 3, 1, 1)), np.full((3, 3, 1, 1), 0.5)
@@ -458,7 +458,7 @@ print(
     f"{local.mean(axis=1).var():20.3f}"
 )
 
-# %% tags=["hide-input"] mystnb={"image": {"alt": "Three matrices of 64 by 64 covariances. The exact one and that of drawn weights show the same stripes and blocks all over the matrix. With noise per output only the diagonal is left."}}
+# %% slideshow={"slide_type": "slide"} tags=["hide-input"] mystnb={"image": {"alt": "Three matrices of 64 by 64 covariances. The exact one and that of drawn weights show the same stripes and blocks all over the matrix. With noise per output only the diagonal is left."}}
 figure, panels = plt.subplots(1, 3, figsize=(9, 3.1), layout="constrained")
 limit = covariance.max()
 for axes, (title, matrix) in zip(
@@ -473,7 +473,7 @@ for axes, (title, matrix) in zip(
     picture(axes, matrix, f"covariance of outputs: {title}", limit)
 plt.show()
 
-# %% [markdown]
+# %% [markdown] slideshow={"slide_type": "slide"}
 # The package draws weights for convolutions. Local noise is available by name, for the
 # comparison, and is used by itself only where the kernel has a single position.
 #
@@ -504,7 +504,7 @@ def strokes(first, second, seed):
 
 tasks = [strokes("-", "|", 1), strokes("|", "/", 2)]
 
-# %% tags=["hide-input"] mystnb={"image": {"alt": "Eight noisy images of eight by eight pixels, four per task, each with one short stroke: horizontal or vertical in the first task, vertical or diagonal in the second."}}
+# %% slideshow={"slide_type": "slide"} tags=["hide-input"] mystnb={"image": {"alt": "Eight noisy images of eight by eight pixels, four per task, each with one short stroke: horizontal or vertical in the first task, vertical or diagonal in the second."}}
 figure, panels = plt.subplots(1, 8, figsize=(9, 1.5), layout="constrained")
 for i, axes in enumerate(panels):
     task = tasks[i // 4]
@@ -560,7 +560,7 @@ for name, (learner, right) in results.items():
 # Which filters does a task use? The figure shows the mean of each filter. Filters are
 # numbered by their sticks, so the first ones are the popular ones.
 
-# %%
+# %% slideshow={"slide_type": "slide"}
 learner = results["convolution"][0]
 used = np.array([learner.context.masks(t)["conv0"].any(axis=0) for t in range(2)])
 filters = learner.context.posterior()["conv0"]["weight.mu"].reshape(3, 3, 8)
@@ -572,7 +572,7 @@ print(
     f"{new.sum()}, free {(~used.any(axis=0)).sum()}"
 )
 
-# %% tags=["hide-input"] mystnb={"image": {"alt": "Eight small filters of three by three weights with coloured frames that say which tasks use them. Most are shared by both tasks; some are new in the second task."}}
+# %% slideshow={"slide_type": "slide"} tags=["hide-input"] mystnb={"image": {"alt": "Eight small filters of three by three weights with coloured frames that say which tasks use them. Most are shared by both tasks; some are new in the second task."}}
 LOOKS = {
     "both tasks": (shared, PALETTE[4], "-"),
     "task 1 only": (first_only, "0.6", ":"),

@@ -1,4 +1,4 @@
-# %% [markdown]
+# %% [markdown] slideshow={"slide_type": "slide"}
 # # 17. How deep?
 #
 # Tutorial 16 asked which filters a task uses. Here we ask how many layers it uses. A
@@ -45,7 +45,7 @@ plt.rcParams.update(
 )
 rng = np.random.default_rng(17)
 
-# %% [markdown]
+# %% [markdown] slideshow={"slide_type": "slide"}
 # ## A path with slope one
 #
 # A plain deep network is a chain, $h_l = f_l(h_{l-1})$. Its gradient is a product of
@@ -68,7 +68,7 @@ rng = np.random.default_rng(17)
 #
 # </details>
 
-# %%
+# %% slideshow={"slide_type": "slide"}
 WIDTH, DEEPEST = 20, 40
 stack = rng.normal(0, 0.7 / np.sqrt(WIDTH), (DEEPEST, WIDTH, WIDTH))
 start = rng.standard_normal((50, WIDTH))
@@ -96,7 +96,7 @@ print("layers        chain   residual")
 for depth, *values in zip(depths, *norms.values(), strict=True):
     print(f"{depth:6d}" + "".join(f"{value:11.1e}" for value in values))
 
-# %% tags=["hide-input"] mystnb={"image": {"alt": "Size of the gradient at the input against the number of layers, on a logarithmic scale. For the chain it falls in a straight line by many powers of ten; for the residual network it stays near one and rises slowly."}}
+# %% slideshow={"slide_type": "slide"} tags=["hide-input"] mystnb={"image": {"alt": "Size of the gradient at the input against the number of layers, on a logarithmic scale. For the chain it falls in a straight line by many powers of ten; for the residual network it stays near one and rises slowly."}}
 figure, axes = plt.subplots(figsize=(6, 3), layout="constrained")
 for (name, values), marker in zip(norms.items(), "os", strict=True):
     axes.semilogy(depths, values, marker=marker, label=name)
@@ -104,7 +104,7 @@ axes.set(xlabel="layers", ylabel="gradient at the input", title="Copies survive"
 axes.legend()
 plt.show()
 
-# %% [markdown]
+# %% [markdown] slideshow={"slide_type": "slide"}
 # ## A switch
 #
 # Now multiply the new part by a switch $z_l$ in $[0, 1]$:
@@ -115,7 +115,7 @@ plt.show()
 # residual network. If a switch is off, the block is not there. This is not an
 # approximation: the numbers agree to the last bit.
 
-# %%
+# %% slideshow={"slide_type": "slide"}
 blocks = stack[:6]
 
 
@@ -141,7 +141,7 @@ for count in (0, 2, 6):
         f"{count} of 6 blocks on, and a network of {count} blocks: equal bits {equal}"
     )
 
-# %% [markdown]
+# %% [markdown] slideshow={"slide_type": "slide"}
 # One caution. If $f_l$ overflows, $0 \cdot \infty$ is not zero but NaN. The package's
 # `Blocks` therefore do not multiply by zero. They skip a block that is off. This also
 # saves its time.
@@ -156,7 +156,7 @@ for count in (0, 2, 6):
 # popular mistakes.
 
 
-# %%
+# %% slideshow={"slide_type": "slide"}
 def block(h, w, z):
     f = np.tanh(h @ w)
     return h + z * f, (h, w, z, f)
@@ -186,7 +186,7 @@ reports = {
 for report in reports.values():
     print(report)
 
-# %% [markdown]
+# %% [markdown] slideshow={"slide_type": "slide"}
 # ## The gradient at a switch is the value of a block
 #
 # What does $dz_l$ say? If the loss is $\mathcal L$ and the switch goes from zero to
@@ -233,7 +233,7 @@ by_differences = [(loss(two_on + e) - loss(two_on - e)) / 2e-6 for e in step]
 switch_error = np.abs(values - by_differences).max()
 print(f"largest difference to central differences: {switch_error:.0e}")
 
-# %% [markdown]
+# %% [markdown] slideshow={"slide_type": "slide"}
 # The gradient finds the two blocks that are missing. It exaggerates their value, since
 # the loss is curved in the switch. At the two blocks that nobody needs it is small, and
 # turning one of them on makes the loss worse.
@@ -266,7 +266,7 @@ print(f"largest difference to central differences: {switch_error:.0e}")
 #
 # </details>
 
-# %%
+# %% slideshow={"slide_type": "slide"}
 ALPHAS = (0.5, 1.0, 2.0, 4.0, 8.0)
 MOST, DRAWS = 30, 20_000
 depth_draws = {}
@@ -282,7 +282,7 @@ for alpha in ALPHAS:
         f"variance {depth.var():6.2f}, more than six blocks {np.mean(depth > 6):.3f}"
     )
 
-# %% tags=["hide-input"] mystnb={"image": {"alt": "Two panels. Left: a heat map of the probability of a depth, one row per concentration from a half to eight: the mass moves from zero blocks to around eight and becomes broad. Right: the probability that each block is on, falling with its number, faster for small concentrations."}}
+# %% slideshow={"slide_type": "slide"} tags=["hide-input"] mystnb={"image": {"alt": "Two panels. Left: a heat map of the probability of a depth, one row per concentration from a half to eight: the mass moves from zero blocks to around eight and becomes broad. Right: the probability that each block is on, falling with its number, faster for small concentrations."}}
 figure, (left, right) = plt.subplots(1, 2, figsize=(9, 3), layout="constrained")
 table = np.array(
     [np.bincount(depth, minlength=21)[:21] / DRAWS for depth in depth_draws.values()]
@@ -300,7 +300,7 @@ right.set(xlabel="block $l$", ylabel=r"$E[\pi_l]$", title="probability of a bloc
 right.legend(title=r"$\alpha$")
 plt.show()
 
-# %% [markdown]
+# %% [markdown] slideshow={"slide_type": "slide"}
 # The variance equals the mean. This is no accident: without a limit the depth has a
 # **Poisson distribution with mean** $\alpha$. In the buffet of tutorial 5, a network
 # with one switch per block is the first customer, and the first customer takes
@@ -333,7 +333,7 @@ plt.show()
 #
 # </details>
 
-# %%
+# %% slideshow={"slide_type": "slide"}
 ROWS, WIDE, LIMIT, ALPHA = 1000, 6, 4, 1.0
 NUMPY = backend("numpy")
 
@@ -461,7 +461,7 @@ for kind in ("line", "disc"):
         f"{accuracy(vector, on, kind):.3f}"
     )
 
-# %% tags=["hide-input"] mystnb={"image": {"alt": "Four panels. Two show the probability of each of the four blocks during training: for the line all fall to zero, for the disc the first two rise to one and the others fall. Two show the points of the tasks with the learned boundary: an oblique line through mixed points, and a closed curve."}}
+# %% slideshow={"slide_type": "slide"} tags=["hide-input"] mystnb={"image": {"alt": "Four panels. Two show the probability of each of the four blocks during training: for the line all fall to zero, for the disc the first two rise to one and the others fall. Two show the points of the tasks with the learned boundary: an oblique line through mixed points, and a closed curve."}}
 LINES = ("-", "--", "-.", ":")
 
 
@@ -495,7 +495,7 @@ panels[0].set_ylabel(r"$\theta_l$")
 panels[0].legend(fontsize=7)
 plt.show()
 
-# %% [markdown]
+# %% [markdown] slideshow={"slide_type": "slide"}
 # The depth was not tuned. Both networks started with the same four switches, and the
 # blocks that do not earn their price went off. The order is that of the sticks: the
 # first blocks are used, not any two of the four.
@@ -514,7 +514,7 @@ plt.show()
 # the training.
 
 
-# %%
+# %% slideshow={"slide_type": "slide"}
 def names_of(*layers):
     return [e.name for e in net.layout.entries if e.name.partition(".")[0] in layers]
 
@@ -544,7 +544,7 @@ print(f"accuracy                   {accuracy(second, second_on, 'half'):.3f}")
 print(f"without the new blocks     {old_only:.3f}")
 print(f"share of the larger class  {1 - tests['half'][1].mean():.3f}")
 
-# %% [markdown]
+# %% [markdown] slideshow={"slide_type": "slide"}
 # > **Stop and predict.** The network now has other weights in the new blocks. By how
 # > much do the predictions for the first task change?
 #
@@ -555,7 +555,7 @@ print(f"share of the larger class  {1 - tests['half'][1].mean():.3f}")
 #
 # </details>
 
-# %%
+# %% slideshow={"slide_type": "slide"}
 head = places(*names_of("head"))
 for_first = second.copy()
 for_first[head] = first[head]  # each task has its own head
@@ -569,7 +569,7 @@ print("predictions for the first task, equal bits       ", (before == after).all
 largest = np.abs(with_new - before).max()
 print(f"largest change if the new blocks were on for it   {largest:.2f}")
 
-# %% tags=["hide-input"] mystnb={"image": {"alt": "Three panels: the probability of the blocks while the half disc is learned after the disc, with held and new blocks on; the boundary of the disc, unchanged; and that of the half disc."}}
+# %% slideshow={"slide_type": "slide"} tags=["hide-input"] mystnb={"image": {"alt": "Three panels: the probability of the blocks while the half disc is learned after the disc, with held and new blocks on; the boundary of the disc, unchanged; and that of the half disc."}}
 figure, panels = plt.subplots(1, 3, figsize=(8, 2.8), layout="constrained")
 draw_way(panels[0], second_way, "half disc, later: blocks on")
 panels[0].set_ylabel(r"$\theta_l$")

@@ -1,4 +1,4 @@
-# %% [markdown]
+# %% [markdown] slideshow={"slide_type": "slide"}
 # # 18. Gradients of binary masks
 #
 # A mask is off or on. Tutorial 7 relaxed it to a number between zero and one, because a
@@ -41,7 +41,7 @@ plt.rcParams.update(
 )
 rng = np.random.default_rng(18)
 
-# %% [markdown]
+# %% [markdown] slideshow={"slide_type": "slide"}
 # ## A step has no slope, but its mean has one
 #
 # Draw $u$ uniformly and set $b = 1$ if $u < \theta$. As a function of $\phi$ this is a
@@ -61,7 +61,7 @@ rng = np.random.default_rng(18)
 # For twelve masks these are a few thousand networks, and the sum is exact.
 
 
-# %%
+# %% slideshow={"slide_type": "slide"}
 def one_mask_gradient(phi, f0, f1):
     return sigmoid(phi) * sigmoid(-phi) * (f1 - f0)
 
@@ -80,7 +80,7 @@ by_differences = [
 exact_error = np.abs(by_differences - exact).max()
 print(f"largest difference to central differences: {exact_error:.0e}")
 
-# %% [markdown]
+# %% [markdown] slideshow={"slide_type": "slide"}
 # ## The score function
 #
 # A real network has too many masks for the sum. But the sum above is a mean, so draws
@@ -103,7 +103,7 @@ print(f"largest difference to central differences: {exact_error:.0e}")
 #
 # </details>
 
-# %%
+# %% slideshow={"slide_type": "slide"}
 DRAWS = 20_000
 u = rng.random((DRAWS, 12))
 without = lab.reinforce(loss, phi, u)
@@ -124,7 +124,7 @@ for name, g in (("no baseline", without), ("baseline", with_baseline)):
         f"error of the mean of {DRAWS} draws {error:.3f}"
     )
 
-# %% [markdown]
+# %% [markdown] slideshow={"slide_type": "slide"}
 # In training the mean of the loss is unknown. With several samples per step, the
 # mean loss of the *other* samples is a baseline that does not depend on this sample's
 # masks (Kool, van Hoof and Welling, 2019). NPBCL uses this one.
@@ -162,7 +162,7 @@ for name, g in (("no baseline", without), ("baseline", with_baseline)):
 #
 # </details>
 
-# %%
+# %% slideshow={"slide_type": "slide"}
 square = mask_study.one_mask()  # f(z) = (z - 0.45)^2
 fair = np.array([0.0])
 noise = rng.random((6, 1))
@@ -177,7 +177,7 @@ arm_mean = lab.arm(square, biased_coin, inside[:, None]).mean()
 disarm_there = lab.disarm(square, biased_coin, inside[:1, None]).item()
 print(f"mean of ARM given the two masks {arm_mean:.8f}, DisARM {disarm_there:.8f}")
 
-# %% [markdown]
+# %% [markdown] slideshow={"slide_type": "slide"}
 # ## Bias and variance without drawing
 #
 # Between two steps of the masks, score function, ARM and DisARM are linear in each
@@ -206,7 +206,7 @@ print(f"mean of ARM given the two masks {arm_mean:.8f}, DisARM {disarm_there:.8f
 #
 # </details>
 
-# %%
+# %% slideshow={"slide_type": "slide"}
 THETA = 0.2
 taus = np.geomspace(0.1, 2, 7)
 curves = {"bias": [], "deviation": []}
@@ -225,7 +225,7 @@ for tau, bias, deviation in zip(taus, *curves.values(), strict=True):
 for name, found in others.items():
     print(f"{name:26s} bias {found.bias:5.2f}   deviation {found.deviation:5.2f}")
 
-# %% tags=["hide-input"] mystnb={"image": {"alt": "Two panels with logarithmic axes, against the temperature. Left: the bias of the concrete relaxation rises with the temperature, crosses one, and has its largest value near a temperature of 0.7. Right: its standard deviation falls with the temperature; ARM and DisARM are horizontal lines below it."}}
+# %% slideshow={"slide_type": "slide"} tags=["hide-input"] mystnb={"image": {"alt": "Two panels with logarithmic axes, against the temperature. Left: the bias of the concrete relaxation rises with the temperature, crosses one, and has its largest value near a temperature of 0.7. Right: its standard deviation falls with the temperature; ARM and DisARM are horizontal lines below it."}}
 figure, (left, right) = plt.subplots(1, 2, figsize=(8, 3), layout="constrained")
 left.loglog(taus, curves["bias"], "o-", label="concrete")
 left.axhline(1, color="black", lw=0.8, ls=":")
@@ -244,7 +244,7 @@ plt.show()
 # estimator downhill, as training with very many samples would do. The loss is smallest
 # at $b = 0$, so $\theta$ should go to zero.
 
-# %%
+# %% slideshow={"slide_type": "slide"}
 STEPS, RATE = 400, 5.0
 
 
@@ -274,7 +274,7 @@ ways = {
 for name, way in ways.items():
     print(f"{name:18s} theta after {STEPS} steps {way[-1]:.3f}")
 
-# %% tags=["hide-input"] mystnb={"image": {"alt": "Probability of the mask against the step. DisARM falls from 0.73 to nearly zero. The two relaxations and straight-through stop between 0.3 and 0.5."}}
+# %% slideshow={"slide_type": "slide"} tags=["hide-input"] mystnb={"image": {"alt": "Probability of the mask against the step. DisARM falls from 0.73 to nearly zero. The two relaxations and straight-through stop between 0.3 and 0.5."}}
 figure, axes = plt.subplots(figsize=(6, 3), layout="constrained")
 for (name, way), line in zip(ways.items(), ("-", "--", "-.", ":"), strict=True):
     axes.plot(way, line, label=name)
@@ -282,7 +282,7 @@ axes.set(xlabel="step", ylabel=r"$\theta$", title="where the mean gradient leads
 axes.legend()
 plt.show()
 
-# %% [markdown]
+# %% [markdown] slideshow={"slide_type": "slide"}
 # The relaxed loss has its minimum at $z = 0.45$, where no binary mask can be. The
 # biased estimators stop near it. DisARM knows only $f(0)$ and $f(1)$, and finds that
 # zero is better.
@@ -349,13 +349,13 @@ levels = np.linspace(0.1, 0.9, 5)
 print("quantiles of z      ", np.quantile(free, levels).round(2))
 print("quantiles of z tilde", np.quantile(again, levels).round(2))
 
-# %% [markdown]
+# %% [markdown] slideshow={"slide_type": "slide"}
 # Both have the same distribution, as they must. That is why the terms cancel in the
 # mean.
 #
 # ## Twelve masks, all estimators
 
-# %%
+# %% slideshow={"slide_type": "slide"}
 TAUS = (0.25, 0.5, 1.0, 2.0)
 table = {}
 for name, estimator in mask_study.ESTIMATORS.items():
@@ -369,7 +369,7 @@ for name, estimator in mask_study.ESTIMATORS.items():
             f"deviation {found.deviation:5.2f}  {sign}"
         )
 
-# %% tags=["hide-input"] mystnb={"image": {"alt": "Root mean square error against the number of samples, on logarithmic axes. The two relaxations start lower, but become flat at their bias. DisARM and the score function with a baseline fall without end, and cross the relaxations."}}
+# %% slideshow={"slide_type": "slide"} tags=["hide-input"] mystnb={"image": {"alt": "Root mean square error against the number of samples, on logarithmic axes. The two relaxations start lower, but become flat at their bias. DisARM and the score function with a baseline fall without end, and cross the relaxations."}}
 samples = np.geomspace(1, 10_000, 30)
 figure, axes = plt.subplots(figsize=(6, 3), layout="constrained")
 for (name, tau), line in (
@@ -389,7 +389,7 @@ axes.set(
 axes.legend()
 plt.show()
 
-# %% [markdown]
+# %% [markdown] slideshow={"slide_type": "slide"}
 # With a few samples the noise decides, and a warm relaxation is best. This is the case
 # in most training steps, and one reason why the relaxation works. With many samples, or
 # over many small steps, the bias remains. The full record is on the page
@@ -402,7 +402,7 @@ plt.show()
 # of the masks needs no estimator, since it is a formula in the log-odds. On the command
 # line: `ibpcl run split-mnist --set mask_gradient=disarm`.
 
-# %%
+# %% slideshow={"slide_type": "slide"}
 x = rng.normal(size=(400, 2))
 task = Task(
     "corners", x, (x[:, 0] * x[:, 1] > 0).astype(int), x[:50], np.zeros(50, int)

@@ -23,8 +23,8 @@ from ibpcl.errors import UserError
 
 EPILOG = """\
 for students:  list, new, check, submit
-for teachers:  key, selftest, collect, grade, by-hand, why, report, similar,
-               export, pack, marking, solution
+for teachers:  key, course, selftest, collect, grade, by-hand, why, report,
+               similar, export, pack, marking, solution
 HW             an assignment: its number or name from `ibpcl class list`, or a
                folder with your own assignment
 
@@ -65,6 +65,29 @@ def add_parser(subparsers):
     homework = ("HW", "a number or name from `ibpcl class list`, or a folder of your own")
     _json(action("list", "list the assignments"))
     action("key", "make the secret key of a course", ("FILE", "new file for the key"))
+    course = action(
+        "course",
+        "write a course: syllabi, slides, quizzes, notes and a formula sheet",
+        ("OUT", "new folder; an interrupted command continues there"),
+    )
+    course.add_argument(
+        "--weeks",
+        type=int,
+        nargs="+",
+        default=(6, 10, 14),
+        metavar="N",
+        help="lengths of the courses that get a syllabus: 6, 10 or 14 (default: all)",
+    )
+    course.add_argument(
+        "--no-slides",
+        action="store_true",
+        help="leave out the slides, for which all tutorials are run",
+    )
+    course.add_argument(
+        "--tutorials",
+        metavar="DIR",
+        help="folder of the tutorials (default: that of the source, or the current folder's)",
+    )
     new = action("new", "write an assignment: statement, stub and public checks", homework)
     new.add_argument(
         "--out",
@@ -257,6 +280,28 @@ def run_key(options):
         f"wrote {options.file}: keep it, and keep it secret; the variant of every student depends "
         f"on it (fingerprint {variants.fingerprint(variants.read_key(options.file))})"
     )
+
+
+def run_course(options):
+    """Write the kit of a course.
+
+    Parameters
+    ----------
+    options : argparse.Namespace
+        The options of ``ibpcl class course``.
+    """
+    from ibpcl.course import kit
+
+    with_slides = not options.no_slides
+    weeks = tuple(dict.fromkeys(options.weeks))
+    with _bar(kit.parts(weeks, with_slides), "part") as bar:
+
+        def step(name):
+            bar.set_postfix_str(name)
+            bar.update()
+
+        folder = kit.write(options.out, weeks, with_slides, options.tutorials, step)
+    print(f"{folder}: begin with README.md")
 
 
 def run_new(options):
@@ -593,11 +638,11 @@ def _choose(options):
 
 
 @contextlib.contextmanager
-def _bar(total):
+def _bar(total, unit="hand-in"):
     from tqdm import tqdm
 
     with tqdm(
-        total=total, unit="hand-in", leave=False, file=sys.stderr, disable=console.bar_is_off(None)
+        total=total, unit=unit, leave=False, file=sys.stderr, disable=console.bar_is_off(None)
     ) as bar:
         yield bar
 
@@ -605,6 +650,7 @@ def _bar(total):
 ACTIONS = {
     "list": run_list,
     "key": run_key,
+    "course": run_course,
     "new": run_new,
     "check": run_check,
     "submit": run_submit,

@@ -129,7 +129,7 @@ def test_tutorial_has_the_form_of_all(script):
     check_format(text)
     check_teaching(text)
     check_alt(text)
-    assert text.startswith(f"# %% [markdown]\n# # {int(script.stem[:2])}. ")
+    assert text.partition("\n")[2].startswith(f"# # {int(script.stem[:2])}. ")
 
 
 @each

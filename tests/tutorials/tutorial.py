@@ -18,7 +18,11 @@ SCRIPTS = sorted(FOLDER.glob("*.py"))
 TIME_LIMIT = 60
 GREEK = re.compile(r"\b(alpha|beta|epsilon|lambda|mu|omega|phi|pi|psi|rho|sigma|tau|theta|Omega)\b")
 # A cell that draws a figure is folded on the site, and describes its figure.
-MARKER = re.compile(r'# %%(?: \[markdown\]| tags=\["hide-input"\] mystnb=(\{.*\}))?')
+# A cell that a slide is made of is marked.
+MARKER = re.compile(
+    r'# %%( \[markdown\])?(?: slideshow=\{"slide_type": "slide"\})?'
+    r'(?: tags=\["hide-input"\] mystnb=(\{.*\}))?'
+)
 # Not a claim about a run: formulas, code, links, references to sections, years, names of things.
 NO_CLAIM = (
     r"\$\$.*?\$\$",
@@ -80,7 +84,7 @@ def cells(text):
             marker = MARKER.fullmatch(line)
             if marker is None:
                 raise ValueError(f"line {number}: unknown cell marker {line!r}")
-            script.append(Cell("markdown" if line.endswith("]") else "code", marker[1] or "", []))
+            script.append(Cell("markdown" if marker[1] else "code", marker[2] or "", []))
             continue
         if script[-1].kind == "markdown" and line and not line.startswith("# ") and line != "#":
             raise ValueError(f"line {number}: code in a text cell: {line!r}")
