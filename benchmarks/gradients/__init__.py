@@ -126,6 +126,9 @@ class Score:
         Name and mistake of each wrong case that was not reported.
     alarms : list of str
         Names of the right cases that were reported.
+    outcomes : list of dict
+        For each case its ``name``, ``label``, ``form`` and ``origin``, and whether it was
+        ``caught`` (for a right case: reported), ``named`` and ``failed``.
     """
 
     checker: str
@@ -139,6 +142,7 @@ class Score:
     seconds: list = field(default_factory=list)
     missed: list = field(default_factory=list)
     alarms: list = field(default_factory=list)
+    outcomes: list = field(default_factory=list)
 
     def to_dict(self):
         """Return the score as a dict that ``json.dumps`` accepts."""
@@ -232,7 +236,8 @@ def score(name, checker: Callable, chosen, progress=None):
     name : str
         Name of the checker, for the table.
     checker : callable
-        ``checker(f, f_vjp, inputs, wrt)`` returns a :class:`Verdict`.  An exception counts as a
+        ``checker(f, f_vjp, inputs, wrt)`` returns a :class:`Verdict`.  A checker with an attribute
+        ``reads_files`` is called as ``checker(case)`` instead.  An exception counts as a
         failure if the pair is right, or if the right version of the pair raises as well.  Otherwise
         it counts as a report of the mistake.
     chosen : sequence of Case
@@ -251,21 +256,35 @@ def score(name, checker: Callable, chosen, progress=None):
         module = case.load()
         inputs = module.check_inputs()
         wrt = getattr(module, "WRT", None)
+        arguments = (module.f, module.f_vjp, inputs, wrt)
+        if getattr(checker, "reads_files", False):
+            arguments = (case,)
         start = time.process_time()
         try:
             with warnings.catch_warnings(), np.errstate(all="ignore"):
                 warnings.simplefilter("ignore")
-                verdict = checker(module.f, module.f_vjp, inputs, wrt)
+                verdict = checker(*arguments)
         except Exception as error:  # a checker may raise anything
-            untaken |= {case.name} if case.is_right else set()
+            key = case.name, getattr(case, "form", "")
+            untaken |= {key} if case.is_right else set()
             verdict = (
-                None
-                if case.name in untaken
-                else Verdict(True, None, f"{type(error).__name__}: {error}")
+                None if key in untaken else Verdict(True, None, f"{type(error).__name__}: {error}")
             )
         result.seconds.append(time.process_time() - start)
         sys.modules.pop(module.__name__, None)
+        before = result.caught, result.false_alarms, result.named
         _count(result, case, verdict)
+        result.outcomes.append(
+            {
+                "name": case.name,
+                "label": case.label,
+                "form": getattr(case, "form", ""),
+                "origin": getattr(case, "origin", ""),
+                "caught": (result.caught, result.false_alarms) != before[:2],
+                "named": result.named > before[2],
+                "failed": verdict is None,
+            }
+        )
         if progress is not None:
             progress()
     return result
@@ -291,7 +310,8 @@ def _count(result, case, verdict):
         return
     result.caught += 1
     result.names_kinds |= verdict.kinds is not None
-    result.named += is_named(case, verdict)
+    is_planted = getattr(case, "origin", "") == "planted"  # by the table of our own names
+    result.named += is_named(case, verdict) and not is_planted
 
 
 def is_named(case, verdict):

@@ -6,18 +6,25 @@ import json
 import sys
 from pathlib import Path
 
-from benchmarks.gradients import HEAD, cases, score
+from tqdm import tqdm
+
+from benchmarks.gradients import HEAD, cases, dataset, score
 from benchmarks.gradients.adapters import CHECKERS, installed
 
+# Reads the file of an item, and not only the pair in it.
+FILES = "ibpcl check FILE"
 
-def chosen(names):
+
+def chosen(names, known):
     """Return checkers by name.
 
     Parameters
     ----------
     names : sequence of str
         Names of :data:`benchmarks.gradients.adapters.CHECKERS`, or ``package.module:function``
-        for any other checker.  If empty, all installed ones.
+        for any other checker.  If empty, all known ones.
+    known : dict of str to callable
+        The installed checkers.
 
     Returns
     -------
@@ -30,7 +37,6 @@ def chosen(names):
         If a checker is unknown or not installed.
     """
     checkers = {}
-    known = installed()
     for name in names or known:
         if ":" in name:
             module, _, function = name.partition(":")
@@ -68,6 +74,11 @@ def main(arguments=None):
         "--json", metavar="FILE", help="write the scores and the missed cases to this file"
     )
     parser.add_argument(
+        "--forms",
+        action="store_true",
+        help="measure on the data set in twelve forms instead (see DATASHEET.md)",
+    )
+    parser.add_argument(
         "--missed",
         action="store_true",
         help="print the missed mistakes and the false alarms",
@@ -75,11 +86,14 @@ def main(arguments=None):
     options = parser.parse_args(arguments)
     if options.every < 1:
         parser.error("--every takes a number of at least 1")
-    every = cases(options.every)
+    every = dataset.items(options.every) if options.forms else cases(options.every)
+    known = {**installed(), **({FILES: dataset.check_file} if options.forms else {})}
+    checkers = chosen(options.checkers, known)
     scores = []
     print(HEAD)
-    for name, checker in chosen(options.checkers).items():
-        result = score(name, checker, every)
+    for name, checker in checkers.items():
+        with tqdm(total=len(every), desc=name, leave=False, disable=None) as bar:
+            result = score(name, checker, every, bar.update)
         scores.append(result)
         print(result.row(), flush=True)
         for title in (
@@ -88,6 +102,9 @@ def main(arguments=None):
             else ()
         ):
             print(f"    {title}", file=sys.stderr)
+    if options.forms:
+        for result in scores:
+            print(f"\n{dataset.by_form(result)}")
     if options.json:
         Path(options.json).write_text(
             json.dumps([result.to_dict() for result in scores], indent=1), encoding="utf-8"
