@@ -5,6 +5,7 @@ import importlib.util
 import shutil
 from pathlib import Path
 
+from docutils import nodes
 from docutils.utils import get_source_line
 from sphinx.util.nodes import make_refnode
 
@@ -22,6 +23,7 @@ def setup(app):
     }
     app.connect("build-finished", finish)
     app.connect("missing-reference", resolve)
+    app.connect("doctree-resolved", size)
     return {"parallel_read_safe": True, "parallel_write_safe": True}
 
 
@@ -50,6 +52,19 @@ def finish(app, error):
             shutil.copytree(source / name, target, dirs_exist_ok=True)
         else:
             shutil.copyfile(source / name, target)
+
+
+# Pixels of CSS per pixel of a figure of ``docs/figures``, as in ibpcl.experiments.pictures: text
+# has the same size in all of them.
+SHOWN = 0.75
+
+
+def size(app, doctree, docname):
+    """Give each figure its width, so that text has one size; the style sheet limits it."""
+    for image in doctree.findall(nodes.image):
+        path = Path(app.srcdir, image["uri"])
+        if path.suffix == ".png" and path.parent.name == "figures" and path.exists():
+            image["width"] = f"{SHOWN * int.from_bytes(path.read_bytes()[16:20], 'big'):.0f}px"
 
 
 def resolve(app, env, node, contnode):

@@ -151,6 +151,8 @@ class Figure(NamedTuple):
         How to read it.
     data : str or None
         The PNG file in base64; None if it is too large for the page.
+    width : int
+        Width on the page, in pixels of CSS. Text of 8 points then has the same size in all figures.
     kind : str
         Name of the block in the template.
     """
@@ -160,6 +162,7 @@ class Figure(NamedTuple):
     alt: str
     sentence: str
     data: str | None
+    width: int
     kind: str = "figure"
 
 

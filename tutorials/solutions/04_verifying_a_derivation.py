@@ -101,11 +101,10 @@ def main():
     print("1. without 1 / N:", report["w"].words)
     with np.errstate(over="ignore"):
         lost = mean_log_likelihood(inputs["x"], 400 * inputs["w"], inputs["labels"])[0]
-    kept = safe_log_likelihood(inputs["x"], 400 * inputs["w"], inputs["labels"])[
-        0
-    ].mean()
+    kept = safe_log_likelihood(inputs["x"], 400 * inputs["w"], inputs["labels"])[0]
     print(
-        f"2. mean log likelihood with weights times 400: plain {lost}, safe {kept:.1f}"
+        "2. mean log likelihood with weights times 400: "
+        f"plain {lost}, safe {kept.mean():.1f}"
     )
 
     def softmax(logits):

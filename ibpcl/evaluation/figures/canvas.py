@@ -384,8 +384,40 @@ def entitle(axes, title):
     np.ravel(np.asarray(axes, dtype=object))[0].figure.suptitle(title, fontsize=LABEL, color=INK)
 
 
+def readable(color):
+    """Return a colour for text on white: the same hue, darkened to a contrast of at least 4.5.
+
+    Parameters
+    ----------
+    color : color
+        Any colour of Matplotlib.
+
+    Returns
+    -------
+    color : tuple of float
+        Red, green and blue in 0..1. The contrast is that of the Web Content Accessibility
+        Guidelines.
+
+    Examples
+    --------
+    >>> readable("#000000"), max(readable("#E69F00")) < 0.7
+    ((0.0, 0.0, 0.0), True)
+    """
+    plotting.load()
+    from matplotlib.colors import to_rgb
+
+    rgb = np.array(to_rgb(color))
+    for share in np.linspace(1.0, 0.0, 101):
+        dark = share * rgb
+        linear = np.where(dark <= 0.04045, dark / 12.92, ((dark + 0.055) / 1.055) ** 2.4)
+        luminance = linear @ (0.2126, 0.7152, 0.0722)
+        if 1.05 / (luminance + 0.05) >= 4.5:
+            break
+    return tuple(map(float, dark))
+
+
 def label_lines(ax, labels):
-    """Write the name of each line at its right end, in its colour, without overlaps.
+    """Write the name of each line at its right end, in its colour darkened, without overlaps.
 
     Parameters
     ----------
@@ -415,7 +447,7 @@ def label_lines(ax, labels):
             xycoords="axes fraction",
             va="center",
             fontsize=TICK,
-            color=color,
+            color=readable(color),
             annotation_clip=False,
         )
 
