@@ -27,6 +27,8 @@ VIEWS += [
     ("paper/index.html", "light", 360),
     ("reference/commands.html", "dark", 360),
     ("reproduction.html", "light", 360),
+    ("paper/claims.html", "light", 360),
+    ("research.html", "dark", 1280),
 ]
 SHOTS = os.environ.get("IBPCL_SCREENSHOTS")  # folder for screenshots
 
@@ -118,6 +120,22 @@ def test_what_shuts_somebody_out_is_found(browser, html, found):
     page.set_content(f'<html lang="en"><title>x</title><main>{html}</main></html>')
     assert [name for name, *_ in serious(page)] == [found]
     page.close()
+
+
+@pytest.mark.parametrize("name", ["method.html", "tutorials/index.html"])
+def test_the_contents_of_a_page_are_visible_on_a_small_laptop(opened, name):
+    page = opened(name, viewport={"width": 1280, "height": 800})
+    box = page.locator("#pst-page-toc-nav").bounding_box()
+    article = page.locator("article").bounding_box()
+    assert article["x"] + article["width"] <= box["x"] and box["x"] + box["width"] <= 1280
+
+
+def test_a_row_of_a_table_is_a_card_on_a_phone(opened):
+    page = opened("paper/claims.html", viewport={"width": 390, "height": 800})
+    table = page.locator("table.cards").last
+    cell = table.locator("tbody tr").first.locator("td").nth(1)
+    assert cell.get_attribute("data-column") == table.locator("thead th").nth(1).text_content()
+    assert cell.bounding_box()["width"] > 250 and table.bounding_box()["width"] <= 390
 
 
 def test_formulas_are_set(opened):

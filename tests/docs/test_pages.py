@@ -151,6 +151,32 @@ def test_every_tutorial_is_there_with_what_it_printed_and_its_downloads(pages):
         assert "Traceback (most recent call last)" not in page.text, path.stem
 
 
+SECTIONS = ["Learn", "Teach", "Check", "Method", "Reference"]
+MENU = re.compile(r'<nav class="bd-docs-nav.*?</nav>', re.DOTALL)
+TOP = re.compile(r'<ul class="bd-navbar-elements.*?</ul>', re.DOTALL)
+
+
+def entries(pattern, html):
+    """Return the entries of a menu of a page, as text."""
+    found = pattern.search(html)
+    links = re.findall(r"<a [^>]*>(.*?)</a>", found[0], re.DOTALL) if found else []
+    return [" ".join(re.sub(r"<[^>]+>", "", link).split()) for link in links]
+
+
+def test_the_top_bar_has_the_sections_and_a_menu_has_at_most_25_entries(pages):
+    for name, page in pages.items():
+        assert entries(TOP, page.html) == SECTIONS, name
+        assert len(entries(MENU, page.html)) <= 25, name
+    assert entries(MENU, pages["learn.html"].html)[1] == "Try it with sliders"
+
+
+def test_every_page_is_reached_from_a_menu_or_an_index(pages):
+    listed = {
+        link.split("#")[0].rpartition("/")[2] for page in pages.values() for link in page.links
+    }
+    assert {name.rpartition("/")[2] for name in pages} <= listed | {"index.html"}
+
+
 def test_every_command_is_described(pages):
     from ibpcl.cli.parser import parser
 
