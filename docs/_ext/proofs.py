@@ -188,6 +188,22 @@ def badge(verdict, words=""):
     return f'<span class="verdict {verdict}">{verdict}</span> {powers(escape(words))}'
 
 
+# What the checks of each group compare.
+COMPARED = {
+    "gradients": "The gradient, beside the complex step and differences",
+    "densities": "The density, integrated numerically",
+    "samplers": "The draws, beside the distribution function, by the Kolmogorov-Smirnov test",
+    "divergences": "The divergence, beside numerical integration and Monte Carlo",
+    "estimators": "The mean of the estimated gradient, with its standard error",
+}
+
+
+def what_is_checked(check):
+    """Return what a check compares, in words, by its name such as "samplers/gaussian.sample"."""
+    group = check.partition("/")[0]
+    return escape(COMPARED.get(group, group))
+
+
 def table(rows, widths, header=True):
     """Return a list table of reStructuredText; cells are reStructuredText themselves."""
     lines = [".. list-table::", f"   :widths: {' '.join(map(str, widths))}"]
@@ -279,7 +295,8 @@ def derivation(name, module, results):
         parts += [head(function, "-"), f".. autofunction:: {function}\n"]
         parts += [f".. autofunction:: {function}_vjp\n"] * has_gradient
         items = "".join(
-            f"<li>{badge(result.verdict, result.words)} <code>{escape(check)}</code></li>"
+            f"<li>{what_is_checked(check)}: {badge(result.verdict, result.words)}. "
+            f"<code>ibpcl check {escape(check.partition('/')[2])}</code></li>"
             for check, result in results.items()
             if check.partition("/")[2] == f"{name}.{function}"
             or check.partition("/")[2].startswith(f"{name}.{function}.")
