@@ -377,14 +377,15 @@ def caption(table):
     caption : str
         Such as ``Accuracy (mean ± sd over 5 seeds)``.
     """
+    title = shown(table.title)
     counts = seed_counts(table.entries)
     paired = any(entry.unit.paired for entry in table.entries)
     if counts <= {1}:
-        return f"{table.title} ({ONE_SEED if paired else 'one seed'})"
+        return f"{title} ({ONE_SEED if paired else 'one seed'})"
     number = str(max(counts)) if len(counts) == 1 else f"{min(counts)} to {max(counts)}"
     if paired:
-        return f"{table.title} (mean [{100 * LEVEL:g} % interval], paired over {number} seeds)"
-    return f"{table.title} (mean ± sd over {number} seeds)"
+        return f"{title} (mean [{100 * LEVEL:g} % interval], paired over {number} seeds)"
+    return f"{title} (mean ± sd over {number} seeds)"
 
 
 def text(table):
