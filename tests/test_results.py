@@ -428,6 +428,7 @@ CONSTANTS = {
     },
     "classroom-collecting.md": {"1.5 GB": "setting"},
     "classroom-teachers.md": {
+        "other platforms (QTI 2.1)": "version of the format",
         "kind 0.25, line 0.25, mended gradient 0.35 (all inputs right), proof 0.15": "points",
         "Ubuntu 22.04": "version",
         "Python 3.11 or 3.12": "version",
@@ -605,7 +606,7 @@ def lacking(text):
     for finding, paragraph, section in bold_findings(text):
         linked = text + "".join(
             (DOCS / name).read_text(encoding="utf-8")
-            for name in re.findall(r"\((?:docs/)?([\w-]+\.md)[#)]", paragraph)
+            for name in re.findall(r"\((?:(?:\.\./)*docs/)?([\w-]+\.md)[#)]", paragraph)
         )
         for name in dict.fromkeys(re.findall(r"<!-- value: ([\w-]+) ", paragraph)):
             # the records of the searches lie beside the pages

@@ -170,7 +170,8 @@ class Nearest(ImageNPBCL):
         x = check_inputs("few_labels.Nearest.predict", x, self.inputs, task_id, self.learned)
         model = self.latent_model(task_id)
         labelled = self.knowledge.coresets[task_id]
-        codes, known = model.encode(x)[0], model.encode(labelled.x)[0]
+        codes = model.encode(x)[0]
+        known = model.encode(labelled.x)[0]
         # squared distances without the squares of the codes, which are the same in a row
         distances = (known * known).sum(axis=1) - 2 * codes @ known.T
         return np.eye(1 + labelled.y.max(), dtype=np.float32)[labelled.y[distances.argmin(axis=1)]]
