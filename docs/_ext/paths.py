@@ -298,7 +298,15 @@ DERIVATIONS = {
     ),
     "Deep networks": ("normalization", "residual"),
     "Outputs": ("likelihoods", "latent", "class_posterior"),
-    "Other methods": ("quadratic", "horseshoe", "proximal", "lstm", "film"),
+    "Other methods": (
+        "quadratic",
+        "kronecker",
+        "distillation",
+        "horseshoe",
+        "proximal",
+        "lstm",
+        "film",
+    ),
 }
 # Sections of docs/short-derivations.md, for primitives that no tutorial derives.
 SHORT = (
@@ -312,6 +320,8 @@ SHORT = (
     "latent",
     "class_posterior",
     "quadratic",
+    "kronecker",
+    "distillation",
     "proximal",
     "lstm",
     "convolution",

@@ -178,6 +178,30 @@ def full_laplace(network, before, x, y):
     after : Belief
         Belief after the task.
     """
+    return laplace_step(network, before, x, y, tiny.fisher)
+
+
+def laplace_step(network, before, x, y, information):
+    """Apply a Laplace approximation whose precision is any matrix.
+
+    Parameters
+    ----------
+    network : ibpcl.exact.tiny.TinyNetwork
+        The network.
+    before : Belief
+        Belief before the task.
+    x : ndarray, shape (N, D)
+        Inputs.
+    y : ndarray, shape (N,) or (N, C)
+        Targets.
+    information : callable
+        ``information(network, w, x)`` returns what the precision (P, P) gains.
+
+    Returns
+    -------
+    after : Belief
+        Belief after the task.
+    """
     precision = np.linalg.inv(before.covariance)
 
     def prior(w):
@@ -185,7 +209,69 @@ def full_laplace(network, before, x, y):
         return (w - before.mean) @ pull / 2, pull
 
     mean = best(penalized(loss(network, x, y), prior), before.mean)
-    return Belief(mean, np.linalg.inv(precision + tiny.fisher(network, mean, x)), {})
+    return Belief(mean, np.linalg.inv(precision + information(network, mean, x)), {})
+
+
+def kronecker_laplace(network, before, x, y):
+    r"""Apply the Laplace approximation with a Kronecker-factored precision.
+
+    .. math:: \Lambda_t = \Lambda_{t - 1} + N\, A \otimes G
+
+    Ritter, Botev and Barber (2018), with the factors of every task, as in
+    :mod:`ibpcl.methods.kronecker`.
+
+    Parameters
+    ----------
+    network : ibpcl.exact.tiny.TinyNetwork
+        A network without hidden units.
+    before : Belief
+        Belief before the task.
+    x : ndarray, shape (N, D)
+        Inputs.
+    y : ndarray, shape (N,) or (N, C)
+        Targets.
+
+    Returns
+    -------
+    after : Belief
+        Belief after the task.
+    """
+    return laplace_step(network, before, x, y, kronecker_information)
+
+
+def kronecker_information(network, w, x):
+    r"""Compute the Kronecker approximation of the Fisher information, summed over examples.
+
+    .. math:: N\, A \otimes G, \qquad A = \overline{\tilde x \tilde x^\top}, \qquad
+              G = \overline{E[\delta \delta^\top]}
+
+    Parameters
+    ----------
+    network : ibpcl.exact.tiny.TinyNetwork
+        A network without hidden units.
+    w : ndarray, shape (P,)
+        A weight vector.
+    x : ndarray, shape (N, D)
+        Inputs.
+
+    Returns
+    -------
+    information : ndarray, shape (P, P)
+        For one example, or Gaussian noise, equal to :func:`ibpcl.exact.tiny.fisher`.
+
+    Raises
+    ------
+    ValueError
+        If the network has hidden units.
+    """
+    if network.hidden:
+        raise ValueError(
+            "approximations.kronecker_information: the network must have no hidden units, got "
+            f"{network.hidden}"
+        )
+    f, _ = tiny.outputs(network, w[None], x)
+    rows = np.concatenate([x, np.ones((len(x), 1))], axis=1)
+    return np.kron(rows.T @ rows, tiny.output_curvature(network, f[0]).mean(axis=0))
 
 
 def laplace(network, before, x, y):
@@ -566,6 +652,7 @@ def ivon(network, before, x, y):
 
 RULES = {
     "full Laplace": full_laplace,
+    "Kronecker Laplace": kronecker_laplace,
     "Laplace": laplace,
     "EWC": ewc,
     "VCL": vcl,

@@ -49,6 +49,10 @@ SETTINGS = {
     "naive": {"epochs": 400, "rate": 0.02},
     "ewc": {"epochs": 400, "rate": 0.02, "weight": 1.0, "variant": "separate"},
     "gpm": {"epochs": 400, "rate": 0.02},
+    "kronecker": {"epochs": 400, "rate": 0.02, "prior_sigma": PRIOR_SIGMA},
+    "progress": {"epochs": 400, "compress_epochs": 400, "rate": 0.02, "weight": 1.0},
+    "ucb": {"epochs": 400, "rate": 0.03, "rate_end": 0.05, "likelihood_epochs": 0}
+    | {"sigma_rate": 0.03, "kl_weight": 1.0, "prior_sigma": PRIOR_SIGMA},
     "laplace": {"epochs": 400, "rate": 0.02, "prior_sigma": PRIOR_SIGMA},
     "vcl": {"epochs": 400, "rate": 0.03, "rate_end": 0.05, "likelihood_epochs": 0}
     | {"prior_sigma": PRIOR_SIGMA},
@@ -82,6 +86,9 @@ LABELS = {
     "gpm": "GPM",
     "frcl": "FRCL",
     "claw": "CLAW",
+    "kronecker": "Kronecker Laplace",
+    "progress": "Progress & Compress",
+    "ucb": "UCB",
     "npbcl": "NPBCL",
 }
 EXAMPLES, START = range(2)  # streams of the noise

@@ -343,13 +343,30 @@ def fisher(network, w, x):
     jacobian = np.stack(
         [outputs_vjp(np.broadcast_to(row, f.shape), cache) for row in rows], axis=1
     )  # (N, C, P)
-    f = f[:, 0]
-    if network.likelihood == "gaussian":
-        curvature = np.broadcast_to(rows / network.noise_sigma**2, (len(x), *rows.shape))
-    elif network.likelihood == "logistic":
-        curvature = (sigmoid(f) * sigmoid(-f))[..., None]
-    else:
-        p = np.exp(f - f.max(axis=1, keepdims=True))
-        p = p / p.sum(axis=1, keepdims=True)
-        curvature = p[:, :, None] * rows - p[:, :, None] * p[:, None, :]
+    curvature = output_curvature(network, f[:, 0])
     return np.einsum("ncp,ncd,ndq->pq", jacobian, curvature, jacobian, optimize=True)
+
+
+def output_curvature(network, f):
+    """Return the Fisher information of the outputs of each example.
+
+    Parameters
+    ----------
+    network : TinyNetwork
+        The network.
+    f : ndarray, shape (N, C)
+        Outputs.
+
+    Returns
+    -------
+    curvature : ndarray, shape (N, C, C)
+        Covariance of the labels, or the inverse variance of real targets.
+    """
+    rows = np.eye(network.outputs)
+    if network.likelihood == "gaussian":
+        return np.broadcast_to(rows / network.noise_sigma**2, (len(f), *rows.shape))
+    if network.likelihood == "logistic":
+        return (sigmoid(f) * sigmoid(-f))[..., None]
+    p = np.exp(f - f.max(axis=1, keepdims=True))
+    p = p / p.sum(axis=1, keepdims=True)
+    return p[:, :, None] * rows - p[:, :, None] * p[:, None, :]

@@ -198,6 +198,25 @@ SPACES = {
         "prior_sigma": LogUniform(0.1, 10.0),
         "start_sigma": LogUniform(1e-3, 0.1),
     },
+    "kronecker": {
+        **FALLING,
+        "weight": LogUniform(0.1, 1e3),
+        "prior_sigma": LogUniform(0.1, 10.0),
+    },
+    "progress": {
+        **FALLING,
+        "compress_epochs": EPOCHS,
+        "weight": LogUniform(1.0, 1e5),
+        "decay": Choice((1.0, 0.9)),
+        "reset": Choice((False, True)),
+    },
+    "ucb": {
+        **FALLING,
+        "sigma_rate": LogUniform(1e-3, 3e-2),
+        "kl_weight": LogUniform(1e-4, 1.0),
+        "prior_sigma": LogUniform(0.1, 10.0),
+        "start_sigma": LogUniform(1e-3, 0.1),
+    },
     "gpm": {**FALLING, "threshold": LogUniform(0.5, 1.0), "start": Choice(("uniform", "he"))},
     "m2": {
         "epochs": Choice((2, 5, 10)),

@@ -45,6 +45,8 @@ class Weighted(NamedTuple):
         gradient of the loss without the penalty, in nats per example.
     adapt : callable or None
         Called after each step, see :func:`ibpcl.inference.loop.fit`; not used if the network grows.
+    factors : ndarray, shape (P,), or None
+        Factor of the learning rate of each parameter, >= 0; None stands for 1.
     """
 
     weights: Elbo
@@ -52,6 +54,7 @@ class Weighted(NamedTuple):
     held: np.ndarray | None = None
     penalty: object = None
     adapt: object = None
+    factors: np.ndarray | None = None
 
 
 class Grown(NamedTuple):
@@ -295,6 +298,8 @@ def pose(network, vector, prior, x, plan, rates, weighted, masks=None, rest=None
     element_rates = np.zeros(network.layout.size, np.float32)
     for block in rates.keys() & set(network.layout.blocks):
         element_rates[network.layout.block(block)] = rates[block]
+    if weighted.factors is not None:
+        element_rates *= weighted.factors
     if weighted.held is not None:
         element_rates[weighted.held] = 0
     problem = Problem(

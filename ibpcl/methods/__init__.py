@@ -69,6 +69,9 @@ ABOUT = {
     "hibp_vcl": About("HIBPVCL", "Kessler et al. (2021)", ("task", "domain")),
     "frcl": About("FRCL", "Titsias et al. (2020)", ("task", "domain")),
     "claw": About("CLAW", "Adel et al. (2020)", ("task", "domain")),
+    "kronecker": About("KroneckerLaplace", "Ritter et al. (2018)", ("task", "domain")),
+    "progress": About("ProgressCompress", "Schwarz et al. (2018)", ("task", "domain")),
+    "ucb": About("UCB", "Ebrahimi et al. (2020)", ("task", "domain")),
 }
 # The learner's class of each method, in the module of the same name.
 METHODS = {name: about.learner for name, about in ABOUT.items()}

@@ -104,16 +104,35 @@ def information(context, network, vector, task):
     NonFiniteError
         If an entry is infinite or NaN.
     """
+    data, rng = examples(context, task)
+    diagonal = fisher.diagonal(network, vector, *data, context.settings.fisher, rng)
+    return diagonal[context.places(network)].copy()
+
+
+def examples(context, task):
+    """Return the examples for the estimate of the Fisher information.
+
+    Parameters
+    ----------
+    context : ibpcl.methods.sequential.Context
+        Settings, and the state before the task, from :func:`ibpcl.methods.sequential.accept`.
+    task : ibpcl.continual.task.Task
+        The task.
+
+    Returns
+    -------
+    data : ibpcl.inference.objectives.Data
+        At most ``settings.fisher_examples`` training examples of the task.
+    rng : numpy.random.Generator
+        Source of the targets that are drawn.
+    """
     limit = context.settings.fisher_examples
     rng = generator(context.key("fisher"))
-    x = task.x_train
-    y = task.targets
-    if limit is not None and limit < len(x):
-        rows = np.sort(rng.choice(len(x), limit, replace=False))
-        x = x[rows]
-        y = y[rows]
-    diagonal = fisher.diagonal(network, vector, x, y, context.settings.fisher, rng)
-    return diagonal[context.places(network)].copy()
+    data = Data(task.x_train, task.targets)
+    if limit is not None and limit < len(data.x):
+        rows = np.sort(rng.choice(len(data.x), limit, replace=False))
+        data = Data(data.x[rows], data.y[rows])
+    return data, rng
 
 
 @documented

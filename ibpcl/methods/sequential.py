@@ -551,6 +551,7 @@ def train(
     weights=None,
     held=None,
     adapt=None,
+    plan=None,
 ):
     """Maximize the ELBO of a task, minus a penalty.
 
@@ -577,6 +578,8 @@ def train(
     adapt : callable, optional
         ``adapt(step, vector, state, rates) -> (vector, state, rates)``, called after each step of
         Adam.
+    plan : ibpcl.inference.loop.Fit, optional
+        Training plan; ``context.fit()`` if not given.
 
     Returns
     -------
@@ -594,7 +597,7 @@ def train(
     rates = dict.fromkeys(("plain", "mu", "log_sigma"), context.settings.rate)
     weighted = Weighted(weights or model.weights, model.warm_up, held, penalty, adapt)
     _, vector, history = objectives.train(
-        network, vector, prior, data, context.fit(), rates, weighted, {}
+        network, vector, prior, data, plan or context.fit(), rates, weighted, {}
     )
     return vector, of_task(context, history)
 

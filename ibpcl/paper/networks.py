@@ -7,10 +7,11 @@ from functools import partial
 
 import numpy as np
 
-from ibpcl.continual.fisher import Squared
+from ibpcl.continual.fisher import Factored, Squared
 from ibpcl.evaluation import linear_probe
 from ibpcl.exact import tiny
 from ibpcl.inference.backend import backend
+from ibpcl.methods.progress import Column
 from ibpcl.methods.pruning import absolute, absolute_vjp
 from ibpcl.models import elbo as bounds
 from ibpcl.models import function_space, likelihoods, plain, scaled, starts
@@ -255,13 +256,15 @@ def check_forward(model, vector, x, noise, options, seed):
     return whole(f, f_vjp, vector, seed)
 
 
-def check_squared_slopes(seed=0):
-    """Check what the layer of squared slopes passes to its inputs: the usual gradient.
+def check_squared_slopes(kind=Squared, seed=0):
+    """Check what a layer of squared slopes passes to its inputs: the usual gradient.
 
     Its other results are sums of squares, which are compared with single examples elsewhere.
 
     Parameters
     ----------
+    kind : type
+        :class:`ibpcl.continual.fisher.Squared` or :class:`ibpcl.continual.fisher.Factored`.
     seed : int
         Determines the random inputs.
 
@@ -270,7 +273,7 @@ def check_squared_slopes(seed=0):
     report : ibpcl.verify.Report
         Verdict of the gradient check.
     """
-    layer = Squared("layer", 5, 3, "tanh")
+    layer = kind("layer", 5, 3, "tanh")
     rng = np.random.default_rng(seed)
     layout = Layout(layer.entries())
     views = layout.layers(rng.normal(scale=0.5, size=layout.size))
@@ -283,6 +286,31 @@ def check_squared_slopes(seed=0):
         return layer.forward_vjp((dh, {}), cache)[0]
 
     return check_pair(forward, backward, {"x": rng.normal(size=(4, 5))}, seed=seed)
+
+
+def check_column(seed=0):
+    """Check the column of Progress and Compress: its logits with lateral inputs.
+
+    Parameters
+    ----------
+    seed : int
+        Determines the random inputs.
+
+    Returns
+    -------
+    report : ibpcl.verify.Report
+        Verdict of the gradient check.
+    """
+    rng = np.random.default_rng(seed)
+    column = Column(plain.network(4, (3,), 2), 5, NUMPY)
+    vector = rng.normal(scale=0.5, size=column.network.layout.size + 10)
+    x = rng.normal(size=(6, 4))
+    k = rng.normal(size=(6, 5))
+
+    def forward(vector):
+        return column.scores(vector, x, k)
+
+    return check_pair(forward, column.scores_vjp, {"vector": vector}, seed=seed)
 
 
 def check_layer(kind, seed=0, mask=None, relaxed=False, **options):
@@ -937,6 +965,10 @@ def check_function_space(name, seed=0):
 # package.
 CHECKS = {
     "ibpcl.continual.fisher.Squared.forward_vjp": check_squared_slopes,
+    "ibpcl.continual.fisher.Factored.forward_vjp": lambda seed=0: check_squared_slopes(
+        Factored, seed
+    ),
+    "ibpcl.methods.progress.Column.scores_vjp": check_column,
     "ibpcl.models.layers.Layer.forward_vjp": lambda seed=0: check_layer(Gaussian, seed, mask=0.6),
     "ibpcl.models.layers.Plain.forward_vjp": lambda seed=0: check_layer(Plain, seed),
     "ibpcl.models.layers.Gaussian.forward_vjp": lambda seed=0: check_layer(Gaussian, seed),

@@ -61,6 +61,8 @@ CONSTANT = frozenset(
         "prior_b",
         "prior_scale",
         "epsilon",
+        "input_moment",
+        "slope_moment",
     }
 )
 
@@ -83,6 +85,11 @@ def _unit(rng, shape):
 
 def _mask(rng, shape):
     return rng.random(shape) < 0.6
+
+
+def _moment(rng, shape):
+    rows = rng.normal(size=shape)
+    return rows.swapaxes(-1, -2) @ rows
 
 
 DOMAINS = {
@@ -151,6 +158,7 @@ DOMAINS = {
     **dict.fromkeys(("log_v", "log_pi"), _negative),
     **dict.fromkeys(("u", "z", "targets"), _unit),
     "mask": _mask,
+    **dict.fromkeys(("input_moment", "slope_moment"), _moment),
 }
 
 

@@ -25,6 +25,11 @@ HEAD = 4 * (200 + 1) * 2
         ("vcl", 2 * HIDDEN, 2 * HEAD),  # a mean and a scale
         ("bgd", 2 * HIDDEN, 2 * HEAD),
         ("ivon", 2 * HIDDEN, 2 * HEAD),
+        ("ucb", 2 * HIDDEN, 2 * HEAD),
+        # knowledge base, column, anchor, information
+        ("progress", 4 * HIDDEN, HEAD),
+        # weights and anchor; two factors of the layer
+        ("kronecker", 2 * HIDDEN, HEAD + 4 * ((INPUTS + 1) ** 2 + 200**2)),
         ("hat", HIDDEN, HEAD + 4 * 200),  # the embedding
         ("pruning", HIDDEN + 2 * 200, HEAD),  # the task that took a unit into use
         # Ten units a later task, and how many there are.

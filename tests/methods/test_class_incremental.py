@@ -27,6 +27,8 @@ OWN = {
     "ibp_vcl": {"likelihood_epochs": 1, "prediction_samples": 5},
     "horseshoe": {"likelihood_epochs": 1, "prediction_samples": 5},
     "ivon": {"prediction_samples": 5},
+    "ucb": {"likelihood_epochs": 1, "prediction_samples": 5},
+    "progress": {"compress_epochs": 2},
 }
 # Neither a prior nor a merge moves the weights of these.
 MOVED_BY_DATA_ONLY = ("naive", "joint", "rehearsal", "agem", "gem", "ewc", "imm", "si", "bgd")

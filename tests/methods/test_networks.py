@@ -105,6 +105,7 @@ def test_masks_of_a_convolution_are_stored_and_joined_like_all_others(masks):
 
 QUICK = {"epochs": 1, "batch": 32}
 PLAIN = ("naive", "independent", "joint", "rehearsal", "agem", "gem", "ewc", "imm", "si", "laplace")
+PLAIN += ("kronecker", "progress")
 
 
 @pytest.mark.parametrize(

@@ -46,7 +46,10 @@ def test_it_learns_what_it_is_given(name, make_task):
         learner_of(name, epochs=8), [make_task(t) for t in range(2)], progress=False
     )
     assert np.diagonal(last.accuracy).min() > 0.9
-    phases = {"den": ("head", "selected", "expanded", "split")}.get(name, (name,))
+    phases = {
+        "den": ("head", "selected", "expanded", "split"),
+        "progress": ("progress", "compress"),
+    }.get(name, (name,))
     for record in last.history:
         assert record.phase in phases and np.isfinite(record.elbo)
 

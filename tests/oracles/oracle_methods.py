@@ -16,6 +16,7 @@ LENGTHS = {
     "finetune_epochs": 2,
     "likelihood_epochs": 1,
     "coreset_epochs": 3,
+    "compress_epochs": 2,
     "head_epochs": 2,
     "generator_epochs": 5,
 }
@@ -183,6 +184,8 @@ VARIANTS = {
     "joint": {"going on": {"restart": False}},
     "horseshoe": {"weights": {"scales": "weights"}},
     "ivon": {"von": {"rule": "von", "curvature_rate": 0.002}},
+    "kronecker": {"added": {"sums": "added", "factors": "diagonal"}},
+    "progress": {"reset": {"reset": True, "decay": 0.7}},
     "vae_npbcl": {
         "shared": {"output": "shared", "hold_used": False, "latent_prior": "learned"},
         "standard": {

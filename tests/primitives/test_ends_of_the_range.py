@@ -45,6 +45,7 @@ COMPOSED = {
     "convolution",
     "film",
     "full_covariance",
+    "kronecker",
     "linear",
     "local_convolution",
     "local_linear",
@@ -399,9 +400,10 @@ def test_no_primitive_is_left_out():
     assert here <= wanted
     assert {name for name in wanted - here if not {name, name.partition(".")[0]} & COMPOSED} == {
         "class_posterior.infer",
+        "distillation.divergence",
         "likelihoods.categorical",
         "sticks.log_odds",
-    }  # below, and in the tests of M2 and of sticks
+    }  # below, and in the tests of M2, of sticks and of Progress and Compress
 
 
 @TYPES

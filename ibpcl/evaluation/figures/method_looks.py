@@ -54,6 +54,9 @@ METHODS = {
     "hibp_vcl": Look("#BB7788", "d", "--"),
     "frcl": Look("#555522", "h", "--"),
     "claw": Look("#225555", "<", ":"),
+    "kronecker": Look("#228833", "p", "--"),
+    "progress": Look("#4477AA", "h", "--"),
+    "ucb": Look("#AA7744", "d", "--"),
 }
 # For names that are not in the table.
 OTHERS = (
@@ -73,6 +76,8 @@ LABELS = {
     "imm (mode)": "imm",
     "a-gem": "agem",
     "online laplace": "laplace",
+    "kronecker laplace": "kronecker",
+    "progress & compress": "progress",
     "ibp-vcl": "ibp_vcl",
     "h-ibp-vcl": "hibp_vcl",
     "generative replay": "replay",

@@ -75,6 +75,9 @@ LABELS = {
     "hibp_vcl": "H-IBP-VCL",
     "frcl": "FRCL",
     "claw": "CLAW",
+    "kronecker": "Kronecker Laplace",
+    "progress": "Progress & Compress",
+    "ucb": "UCB",
 }
 
 # The rows of the paper's figures of generative models, and ours at the printed settings. The paper
