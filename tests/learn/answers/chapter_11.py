@@ -14,6 +14,14 @@ EXPECTED = "return 1.5 * np.sum((m - c) ** 2 + variance), (m - c, variance)"
 PART = "return d - h * np.sum(h * d) / np.sum(h * h), h"
 BACK = "return dpart - cache * np.sum(cache * dpart) / np.sum(cache * cache)"
 
+RISE = "return np.sum((1 - variance) * d**2) / 2, (d, variance)"
+FELT = "return drise * (1 - variance) * d, -drise * variance * d**2"
+IMITATION = "return np.sum(p * (np.log(p) - log_q)), (np.exp(log_q), p)"
+TAUGHT = "return dkl * (q - p)"
+KRONECKER = "return np.sum(w * pulled) / 2, pulled"
+# the price of HAT has the same gradient, so the text of this one begins above it
+TOGETHER = 'dw : ndarray, shape (D, K)\n    """\n    return dprice * cache'
+
 WRONG = {
     "11.1": [
         (LOSS, "return np.log(1 + np.exp(w * x)) + y * w * x, (p, x, y)", "other_input"),
@@ -82,5 +90,35 @@ WRONG = {
         (BACK, "return dpart - cache * np.sum(cache * dpart)", "elementwise_factor"),
         (BACK, "return cache * np.sum(cache * dpart) / np.sum(cache * cache)"),
         (BACK, "return -" + BACK.removeprefix("return "), "sign"),
+    ],
+    "11.9": [
+        (RISE, RISE.replace(" / 2", ""), "constant_factor"),
+        (RISE, RISE.replace("1 - variance", "1 + variance"), "sign"),
+        (RISE, RISE.replace("d**2", "d"), "elementwise_factor"),
+        (RISE, RISE.replace("np.sum", "np.mean"), "mean"),
+        (FELT, FELT.replace("-drise", "drise"), "sign"),
+        (FELT, FELT.replace("drise * (1 - variance) * d,", "drise * d,"), "elementwise_factor"),
+        (FELT, FELT.replace("variance * d**2", "variance * d"), "elementwise_factor"),
+        (FELT, "return -drise * variance * d**2, drise * (1 - variance) * d", "swapped"),
+    ],
+    "11.10": [
+        (IMITATION, IMITATION.replace("np.log(p) - log_q", "log_q - np.log(p)"), "sign"),
+        (IMITATION, IMITATION.replace("np.sum", "np.mean"), "mean"),
+        (IMITATION, IMITATION.replace("p * (np", "np.exp(log_q) * (np", 1)),
+        (IMITATION, IMITATION.replace("(np.log(p) - log_q)", "-log_q"), "missing_term"),
+        (TAUGHT, "return dkl * q", "missing_term"),
+        (TAUGHT, "return dkl * (p - q)", "sign"),
+        (TAUGHT, "return q - p", "elementwise_factor"),
+        (TAUGHT, "return dkl * (q - p) / len(q)", "constant_factor"),
+    ],
+    "11.11": [
+        (KRONECKER, KRONECKER.replace(" / 2", ""), "constant_factor"),
+        (KRONECKER, KRONECKER.replace("np.sum", "np.mean"), "mean"),
+        (KRONECKER, KRONECKER.replace("w * pulled", "pulled * pulled"), "other_quantity"),
+        ("pulled = a @ w @ g", "pulled = a @ w", "ignored_input"),
+        ("pulled = a @ w @ g", "pulled = w @ g", "ignored_input"),
+        (TOGETHER, TOGETHER + " / 2", "constant_factor"),
+        (TOGETHER, TOGETHER.replace("return ", "return -"), "sign"),
+        (TOGETHER, TOGETHER.replace("dprice * ", ""), "elementwise_factor"),
     ],
 }

@@ -54,3 +54,26 @@ def unfelt(rng, size):
     (k,) = _sizes(rng, size, 1)
     d, h = rng.standard_normal((2, k + 2))
     return {"d": d, "h": h}
+
+
+def rise(rng, size):
+    """Return inputs of ``rise``."""
+    (k,) = _sizes(rng, size, 1)
+    d, log_sigma = rng.standard_normal((2, k + 2))
+    return {"d": d, "log_sigma": 0.5 * log_sigma - 0.6}
+
+
+def imitation(rng, size):
+    """Return inputs of ``imitation``."""
+    n, c = _sizes(rng, size, 2)
+    logits, scores = rng.standard_normal((2, n, c + 1))
+    p = np.exp(scores)
+    return {"logits": logits, "p": p / p.sum(axis=1, keepdims=True)}
+
+
+def kronecker_price(rng, size):
+    """Return inputs of ``kronecker_price``."""
+    d, k = _sizes(rng, size, 2)
+    inputs = rng.standard_normal((d + 1, d))
+    slopes = rng.standard_normal((k + 2, k))
+    return {"w": rng.standard_normal((d, k)), "a": inputs.T @ inputs, "g": slopes.T @ slopes}

@@ -221,3 +221,124 @@ def unfelt_vjp(dpart, cache):
     dd : ndarray, shape (K,)
     """
     return dpart - cache * np.sum(cache * dpart) / np.sum(cache * cache)
+
+
+def rise(d, log_sigma):
+    r"""Return how much a loss with a known curvature rises by a step of sigma d.
+
+    .. math:: \sum_k \frac12 \Bigl(\frac1{\sigma_k^2} - 1\Bigr) (\sigma_k d_k)^2
+
+    Parameters
+    ----------
+    d : ndarray, shape (K,)
+        Steps, in units of the standard deviations.
+    log_sigma : ndarray, shape (K,)
+        Logarithms of the standard deviations.
+
+    Returns
+    -------
+    rise : float
+    cache : object
+        Input of ``rise_vjp``.
+    """
+    variance = np.exp(2 * log_sigma)
+    return np.sum((1 - variance) * d**2) / 2, (d, variance)
+
+
+def rise_vjp(drise, cache):
+    """Pull the gradient at the rise back to the steps and standard deviations.
+
+    Parameters
+    ----------
+    drise : float
+    cache : object
+        From ``rise``.
+
+    Returns
+    -------
+    dd : ndarray, shape (K,)
+    dlog_sigma : ndarray, shape (K,)
+    """
+    d, variance = cache
+    return drise * (1 - variance) * d, -drise * variance * d**2
+
+
+def imitation(logits, p):
+    r"""Return the divergence of a student's class probabilities from a teacher's, summed.
+
+    .. math:: \sum_{nc} p_{nc} (\log p_{nc} - \log q_{nc}), \qquad
+              q = \operatorname{softmax}(\text{logits})
+
+    Parameters
+    ----------
+    logits : ndarray, shape (N, C)
+        Logits of the student.
+    p : ndarray, shape (N, C)
+        Probabilities of the teacher.
+
+    Returns
+    -------
+    kl : float
+    cache : object
+        Input of ``imitation_vjp``.
+    """
+    shifted = logits - logits.max(axis=1, keepdims=True)
+    log_q = shifted - np.log(np.exp(shifted).sum(axis=1, keepdims=True))
+    return np.sum(p * (np.log(p) - log_q)), (np.exp(log_q), p)
+
+
+def imitation_vjp(dkl, cache):
+    """Pull the gradient at the divergence back to the logits.
+
+    Parameters
+    ----------
+    dkl : float
+    cache : object
+        From ``imitation``.
+
+    Returns
+    -------
+    dlogits : ndarray, shape (N, C)
+    """
+    q, p = cache
+    return dkl * (q - p)
+
+
+def kronecker_price(w, a, g):
+    r"""Return half the squared length of a matrix in the metric of a Kronecker product.
+
+    .. math:: \tfrac12 \operatorname{tr}(g\, w^\top a\, w)
+
+    Parameters
+    ----------
+    w : ndarray, shape (D, K)
+        Change of the weights.
+    a : ndarray, shape (D, D)
+        Factor of the inputs, symmetric.
+    g : ndarray, shape (K, K)
+        Factor of the outputs, symmetric.
+
+    Returns
+    -------
+    price : float
+    cache : object
+        Input of ``kronecker_price_vjp``.
+    """
+    pulled = a @ w @ g
+    return np.sum(w * pulled) / 2, pulled
+
+
+def kronecker_price_vjp(dprice, cache):
+    """Pull the gradient at the price back to the weights.
+
+    Parameters
+    ----------
+    dprice : float
+    cache : object
+        From ``kronecker_price``.
+
+    Returns
+    -------
+    dw : ndarray, shape (D, K)
+    """
+    return dprice * cache

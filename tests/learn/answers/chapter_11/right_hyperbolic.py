@@ -61,3 +61,29 @@ def unfelt(d, h):
 
 def unfelt_vjp(dpart, unit):
     return dpart - unit * (unit @ dpart)
+
+
+def rise(d, log_sigma):
+    certain = -np.expm1(2 * log_sigma)
+    return 0.5 * (d * d) @ certain, lambda g: (g * certain * d, g * d * d * (certain - 1))
+
+
+def rise_vjp(drise, cache):
+    return cache(drise)
+
+
+def imitation(logits, p):
+    log_q = logits - np.logaddexp.reduce(logits, axis=1)[:, None]
+    return (p * np.log(p)).sum() - (p * log_q).sum(), lambda d: d * (np.exp(log_q) - p)
+
+
+def imitation_vjp(dkl, cache):
+    return cache(dkl)
+
+
+def kronecker_price(w, a, g):
+    return np.trace(g @ w.T @ a @ w) / 2, lambda d: d * (a @ w) @ g
+
+
+def kronecker_price_vjp(dprice, cache):
+    return cache(dprice)

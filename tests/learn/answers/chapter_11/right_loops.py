@@ -72,3 +72,49 @@ def unfelt(d, h):
 
 def unfelt_vjp(dpart, cache):
     return unfelt(dpart, cache)[0]
+
+
+def rise(d, log_sigma):
+    total = 0.0
+    for step, s in zip(d, log_sigma, strict=True):
+        sigma = math.exp(s)
+        total += (1 / sigma**2 - 1) * (sigma * step) ** 2 / 2
+    return total, (d, log_sigma)
+
+
+def rise_vjp(g, cache):
+    d, log_sigma = cache
+    dd = [g * step * (1 - math.exp(2 * s)) for step, s in zip(d, log_sigma, strict=True)]
+    return dd, [-g * (step * math.exp(s)) ** 2 for step, s in zip(d, log_sigma, strict=True)]
+
+
+def imitation(logits, p):
+    total = 0.0
+    student = []
+    for row, teacher in zip(logits, p, strict=True):
+        norm = sum(math.exp(f) for f in row)
+        student.append([math.exp(f) / norm for f in row])
+        total += sum(a * math.log(a / b) for a, b in zip(teacher, student[-1], strict=True))
+    return total, (student, p)
+
+
+def imitation_vjp(g, cache):
+    student, p = cache
+    return np.array(
+        [[g * (b - a) for a, b in zip(*rows, strict=True)] for rows in zip(p, student, strict=True)]
+    )
+
+
+def kronecker_price(w, a, g):
+    rows, columns = w.shape
+    dw = np.zeros(w.shape)
+    for d in range(rows):
+        for k in range(columns):
+            for e in range(rows):
+                for f in range(columns):
+                    dw[d, k] += a[d, e] * w[e, f] * g[f, k]
+    return float((dw * w).sum()) / 2, dw
+
+
+def kronecker_price_vjp(g, cache):
+    return g * cache

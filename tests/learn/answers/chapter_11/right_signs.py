@@ -61,3 +61,33 @@ def unfelt(d, h):
 
 def unfelt_vjp(dpart, matrix):
     return dpart @ matrix
+
+
+def rise(d, log_sigma):
+    steps = np.exp(log_sigma) * d
+    return (d @ d - steps @ steps) / 2, (d, steps)
+
+
+def rise_vjp(g, cache):
+    d, steps = cache
+    return g * (d - np.square(steps) / np.where(d == 0, 1, d)), -g * np.square(steps)
+
+
+def imitation(logits, p):
+    q = np.exp(logits)
+    q = q / q.sum(axis=1, keepdims=True)
+    return np.sum(p * np.log(p / q)), q - p
+
+
+def imitation_vjp(g, difference):
+    return g * difference
+
+
+def kronecker_price(w, a, g):
+    metric = np.kron(a, g)
+    flat = w.ravel()
+    return flat @ metric @ flat / 2, (metric @ flat).reshape(w.shape)
+
+
+def kronecker_price_vjp(dprice, cache):
+    return dprice * cache
