@@ -117,7 +117,7 @@ class FunctionalClassifier(PlainClassifier):
 
 
 class Summary(NamedTuple):
-    """What is kept of a task.
+    """The memory of a task.
 
     Attributes
     ----------
@@ -135,7 +135,7 @@ class Summary(NamedTuple):
 
 
 def summary(context, task_id):
-    """Return what is kept of a task.
+    """Return the memory of a task.
 
     Parameters
     ----------
@@ -382,7 +382,7 @@ def belief(layers, kept, settings):
     layers : list of (ndarray, ndarray)
         Weights and biases of the hidden layers.
     kept : Summary
-        What is kept of a task.
+        Memory of a task.
     settings : Settings
         ``prior_sigma`` and ``jitter`` are read.
 

@@ -14,11 +14,14 @@ class System(NamedTuple):
         The method of this package that implements it; empty if there is none.
     without : str
         What of the system is left out here; empty if nothing is known to be.
+    why : str
+        Two sentences that say why it is not here; empty if it is, or if no reason is given.
     """
 
     name: str
     method: str = ""
     without: str = ""
+    why: str = ""
 
 
 RELATED = (
@@ -38,9 +41,21 @@ RELATED = (
     System("progress and compress"),
     System("model adaptation with generated replay"),
     System("functional regularization by Gaussian processes", "frcl"),
-    System("PathNet"),
+    System(
+        "PathNet",
+        why="PathNet (Fernando et al., 2017) selects the modules of a task by a genetic algorithm: "
+        "paths compete, and the worse one becomes a changed copy of the better. This selection "
+        "has no gradient and no exact limit to test, so there is no derivation that this "
+        "package could show or check.",
+    ),
     System("CLAW", "claw", "the size of an adaptation has no learned bound"),
-    System("learn to grow"),
+    System(
+        "learn to grow",
+        why="Learn to grow (Li et al., 2019) searches an architecture for each task, and so "
+        "decides for each layer whether it is reused, adapted or new. Its search trains a larger "
+        "network with all candidates for every task, which is a subject of its own, and growth by "
+        "trial is here already (RCL).",
+    ),
     System("CURL"),
     System("self-taught associative memory"),
 )
@@ -52,7 +67,7 @@ def related():
     Returns
     -------
     text : str
-        Two sentences.
+        Two sentences, the reasons that are known, and one on generated replay.
 
     Examples
     --------
@@ -64,8 +79,9 @@ def related():
     names = [f"{each.name} ({each.without})" if each.without else each.name for each in here]
     *first, last = names
     *others, end = missing
+    reasons = " ".join(system.why for system in RELATED if system.why)
     return (
         f"Here are {', '.join(first)} and {last}. Not here are {', '.join(others)} and {end}; "
-        "nothing on this site compares ours with these. Plain generative replay is here (Shin et "
-        "al., 2017), but its generator is our masked autoencoder."
+        f"nothing on this site compares ours with these. {reasons} Plain generative replay is here "
+        "(Shin et al., 2017), but its generator is our masked autoencoder."
     )
