@@ -643,6 +643,14 @@ def test_transfer_by_a_linear_classifier_is_what_the_rows_say(lines):
     assert interval(probed("ours, same masks", "2 learned"))[1] < 0
     for column in ("1 learned", "2 learned", "3 learned"):
         assert probed("ours", column).mean() < probed("ours, same masks", column).mean()
+    title = "Permuted MNIST: transfer to further tasks, 100 images"
+    for column in ("1 learned", "3 learned", "5 learned"):
+        found, naive = (
+            values(lines, "probe-over-tasks", title, row, column)
+            for row in ("ours, same masks", "naive")
+        )
+        assert interval(found)[1] < 0 and found.mean() < naive.mean()
+    assert interval(found - naive)[1] < 0  # after five
 
 
 def test_the_page_has_every_row_and_every_numbered_equation(page_module):
