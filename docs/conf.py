@@ -89,6 +89,8 @@ html_theme_options = {
     "logo": {"text": f"ibpcl {release}"},
     # The top bar has the five sections; the menu at the left has the pages of one section only.
     "navigation_depth": 1,
+    # The contents at the right show sections and subsections.
+    "show_toc_level": 2,
     "secondary_sidebar_items": ["page-toc"],
     "footer_start": ["copyright"],
     "footer_end": [],
