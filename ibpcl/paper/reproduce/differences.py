@@ -2,7 +2,7 @@
 
 import math
 
-from ibpcl.experiments import findings
+from ibpcl.experiments import findings, tables
 from ibpcl.paper import numbers as paper
 
 # In standard deviations, ours and the paper's combined.
@@ -105,4 +105,4 @@ def notes(results):
 
 
 def _named(labels):
-    return "; ".join(f"{label} on {', '.join(of)}" for label, of in labels.items())
+    return "; ".join(f"{tables.shown(label)} on {', '.join(of)}" for label, of in labels.items())

@@ -72,7 +72,7 @@ def test_a_reason_is_given_once_and_unexplained_rows_are_named():
     assert len(remarks) == 2
     assert remarks[0].startswith("naive on Split MNIST, Fashion MNIST, ")
     assert differences.FINE_TUNING[1:] in remarks[0]
-    assert remarks[1].endswith(": ours on Split MNIST.")
+    assert remarks[1].endswith(": NPBCL on Split MNIST.")
 
 
 def test_where_the_paper_prints_nothing_nothing_differs():

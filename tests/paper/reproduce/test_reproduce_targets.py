@@ -22,6 +22,7 @@ from ibpcl.experiments import cells, findings
 from ibpcl.experiments.benchmarks import BENCHMARKS
 from ibpcl.experiments.choice import Choice
 from ibpcl.experiments.streams import make_stream
+from ibpcl.experiments.tables import shown
 from ibpcl.experiments.tuned import TUNED
 from ibpcl.methods import ABOUT, METHODS, rcl
 from ibpcl.methods.npbcl import NPBCL
@@ -877,7 +878,7 @@ def test_the_figure_of_longer_training_shows_the_means_and_deviations_of_its_tab
         ):
             entries = [entry for entry in tables[title] if entry.row.startswith(label)]
             means = [entry.mean for entry in entries]
-            np.testing.assert_allclose(drawn[f"{label}, {when}"], means)
+            np.testing.assert_allclose(drawn[f"{shown(label)}, {when}"], means)
             assert [len(entry.values) for entry in entries] == [2, 2, 1 + (label == "ours"), 2]
     band = ax.collections[list(drawn).index("VCL, as learned")].get_paths()[0].vertices
     entry = tables["Accuracy as learned"][-4]
