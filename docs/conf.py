@@ -83,6 +83,7 @@ html_css_files = ["site.css"]
 html_js_files = ["site.js"]
 html_copy_source = False
 html_show_sourcelink = False
+html_context = {"default_mode": "auto"}  # light or dark, as the reader's system
 # The home page has cards in place of a menu.
 html_sidebars = {"**": ["sidebar-nav-bs"], "index": []}
 html_theme_options = {
