@@ -28,7 +28,7 @@ a task.
 import math
 from typing import NamedTuple
 
-from scipy.optimize import brentq
+import scipy  # its optimize is loaded on first use
 from scipy.special import ndtri, stdtr
 
 # The mean overshoot of a random walk with normal steps over both ends (Siegmund, 1985).
@@ -125,7 +125,7 @@ def threshold(run_length, allowance=0.5):
     if excess(OVERSHOOT) >= 0:
         return 0.0
     most = math.log(4 * run_length) / allowance + OVERSHOOT
-    return brentq(excess, OVERSHOOT, most) - OVERSHOOT
+    return scipy.optimize.brentq(excess, OVERSHOOT, most) - OVERSHOOT
 
 
 def update(sums, score, rule):

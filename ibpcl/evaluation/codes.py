@@ -14,7 +14,7 @@ Source: Kumar et al. (2021), supplement, "Representation Learning".
 """
 
 import numpy as np
-from scipy.spatial import cKDTree
+import scipy  # its spatial is loaded on first use
 
 from ibpcl.errors import UserError
 from ibpcl.evaluation.latent import importance_sampled
@@ -176,7 +176,7 @@ def knn_error(codes, labels, test_codes, test_labels, neighbours=NEIGHBOURS):
     if not most:
         return np.empty(0)
     # Neither option changes the result; in many dimensions they only slow down building the tree.
-    tree = cKDTree(codes, balanced_tree=False, compact_nodes=False)
+    tree = scipy.spatial.cKDTree(codes, balanced_tree=False, compact_nodes=False)
     _, nearest = tree.query(test_codes, k=np.arange(1, most + 1))
     votes = labels[nearest]  # (M, most), the nearest first
     errors = []

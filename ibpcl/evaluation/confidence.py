@@ -11,7 +11,7 @@ examples"), and :func:`infer_tasks` chooses the task whose classifier doubts lea
 from typing import NamedTuple
 
 import numpy as np
-from scipy.stats import rankdata
+import scipy  # its stats, slow to load, is loaded on first use
 
 from ibpcl.evaluation.metrics import scores_and_labels
 
@@ -242,7 +242,7 @@ def auroc(own, others):
         )
     # The rank of b among all scores is 1 plus the number below it.  Comparisons among the others
     # themselves contribute M (M + 1) / 2 to the sum of ranks.
-    ranks = rankdata(np.concatenate([own, others]))[own.size :]
+    ranks = scipy.stats.rankdata(np.concatenate([own, others]))[own.size :]
     return float((ranks.sum() - others.size * (others.size + 1) / 2) / (own.size * others.size))
 
 

@@ -45,6 +45,8 @@ __all__ = [
 COMPILING = "compiling the kernels, once for this processor and this Python"
 # Modules that a second process compiles at the same time: they take about half of the time.
 ELSEWHERE = ("gaussian", "masked_weights", "noise")
+# Modules that only networks with convolutions use: reading their machine code takes 60 ms.
+OF_IMAGES = ("convolution", "patches", "pooled_convolution", "pooling")
 # Without "nnan" and "ninf", because NaN must be propagated: it shows that a run diverges.  Without
 # "reassoc", which would undo the exact steps of the elementary functions.
 FASTMATH = {"nsz", "arcp", "contract", "afn"}
@@ -77,7 +79,9 @@ def say_once(words):
 
 
 def load():
-    """Import all compiled functions, and report on standard error if they must be compiled.
+    """Import the compiled functions, and report on standard error if they must be compiled.
+
+    If their machine code is on the disk, modules of image networks wait for their first use.
 
     Returns
     -------
@@ -87,7 +91,8 @@ def load():
     names = [module.name for module in pkgutil.iter_modules([str(machine_code.HERE)])]
     if machine_code.store.complete:
         for name in names:
-            importlib.import_module(f"ibpcl.kernels.{name}")
+            if name not in OF_IMAGES:
+                importlib.import_module(f"ibpcl.kernels.{name}")
         return 0.0
     began = time.perf_counter()
     terminal = console.is_terminal(sys.stderr)

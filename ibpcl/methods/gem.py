@@ -25,7 +25,7 @@ this is naive training.
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.optimize import nnls
+import scipy  # its optimize is loaded on first use
 
 from ibpcl.continual.coresets import SELECTIONS
 from ibpcl.continual.learner import Saved
@@ -143,7 +143,7 @@ def solve_dual(gradient, gradients):
     array([1.5, 0. ])
     """
     orthogonal, root = np.linalg.qr(np.asarray(gradients, float).T)
-    return nnls(root, -orthogonal.T @ gradient, maxiter=100 * len(gradients))[0]
+    return scipy.optimize.nnls(root, -orthogonal.T @ gradient, maxiter=100 * len(gradients))[0]
 
 
 def project(gradient, gradients):
