@@ -6,7 +6,8 @@
 allows: ``nox``.
 
 ``nox -s tests-3.13`` runs one of the sessions; ``nox -s oldest -- tests/kernels`` gives pytest its
-arguments.  A Python that is not installed is left out.
+arguments.  A Python that is not installed is left out.  ``nox -s speed`` compares the start, a
+short run and its memory with the last version tag, and ``nox -s speed -- COMMIT`` with a commit.
 
 What was tested, and the result ("part": MEANINGFUL, which ``oldest`` runs):
 
@@ -26,11 +27,14 @@ The lower bounds in ``setup.cfg`` reach further back than SPEC 0
 machines of a course are often older.
 """
 
+import shutil
+
 import nox
 
 nox.needs_version = ">=2024.10"
 nox.options.default_venv_backend = "uv|virtualenv"
 nox.options.error_on_missing_interpreters = False
+nox.options.sessions = ["tests", "oldest"]
 PYTHONS = ("3.11", "3.12", "3.13", "3.14")
 # The tests of the package's own dependencies: floors, files, kernels, the checker, the image sets.
 MEANINGFUL = (
@@ -74,6 +78,33 @@ def oldest(session):
         "ignore:glyphs:UserWarning",
         *(session.posargs or MEANINGFUL),
     )
+
+
+@nox.session
+def speed(session):
+    """Compare start, short run and memory with the last version tag, or another: -- COMMIT."""
+    options = [text for text in session.posargs if text.startswith("-")]
+    commits = [text for text in session.posargs if not text.startswith("-")]
+    commit = commits[0] if commits else newest_tag(session)
+    folder = session.create_tmp()
+    archive = f"{folder}/old.zip"
+    session.run("git", "archive", f"--output={archive}", commit, external=True)
+    session.install(".")
+    for name, source in (("old", archive), ("new", ".")):
+        shutil.rmtree(f"{folder}/{name}", ignore_errors=True)
+        session.install("--no-deps", "--target", f"{folder}/{name}", source)
+    session.run(
+        "python", "-m", "benchmarks.speed.versions", f"{folder}/old", f"{folder}/new", *options
+    )
+
+
+def newest_tag(session):
+    """Return the newest version tag before the current commit; end the session without one."""
+    words = ["git", "tag", "--merged", "HEAD", "--list", "v*", "--sort=-version:refname"]
+    tags = session.run(*words, external=True, silent=True).split()
+    if not tags:
+        session.error("there is no version tag yet; name a commit: nox -s speed -- COMMIT")
+    return tags[0]
 
 
 if __name__ == "__main__":
