@@ -26,12 +26,15 @@ from os.path import isdir
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from ibpcl import learn, primitives
+    from ibpcl import primitives
     from ibpcl.continual.task import Task
     from ibpcl.data import registry as datasets
     from ibpcl.data.own import tasks_from_arrays
     from ibpcl.experiments.door import compare, learner, load, load_run, run
+    from ibpcl.learn import CallableModule
     from ibpcl.verify import check, check_distribution, check_identity, check_value
+
+    learn: CallableModule
 
 if not isdir(__path__[0]):
     raise ImportError(

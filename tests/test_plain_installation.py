@@ -94,6 +94,14 @@ def python(names):
     return run
 
 
+def test_the_extra_all_has_every_other_extra():
+    setup = configparser.ConfigParser()
+    setup.read(SETUP, encoding="utf-8")
+    extras = dict(setup["options.extras_require"])
+    (requirement,) = map(Requirement, extras.pop("all").strip().splitlines())
+    assert requirement.name == "ibpcl" and requirement.extras == set(extras)
+
+
 def test_a_process_finds_no_other_package(python):
     assert python("import numpy, numpy.linalg").returncode == 0
     done = python("import pytest")

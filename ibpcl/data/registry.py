@@ -1,6 +1,7 @@
 """Image sets by name: loading, verifying and listing them."""
 
 import os
+from os import PathLike
 from pathlib import Path
 from typing import NamedTuple
 
@@ -88,7 +89,7 @@ def _archive_of(name, data_dir):
     return path
 
 
-def load(name, data_dir=None, seed=0):
+def load(name: str, data_dir: str | PathLike | None = None, seed: int = 0) -> Dataset:
     """Return an image set.
 
     ``glyphs`` (letters), ``glyph_digits``, ``tiny_glyphs`` (letters of 4 x 4 pixels) and
@@ -129,8 +130,17 @@ def load(name, data_dir=None, seed=0):
         return cifar.read(name, _archive_of(name, data_dir))
     if given_folder(data_dir) is None and None in find_files(name).values():
         fetch(name)
-    arrays = _read(name, data_dir)
-    return check_dataset(Dataset(name, *arrays, SOURCES[name].class_names))
+    train_images, train_labels, test_images, test_labels = _read(name, data_dir)
+    return check_dataset(
+        Dataset(
+            name,
+            train_images,
+            train_labels,
+            test_images,
+            test_labels,
+            SOURCES[name].class_names,
+        )
+    )
 
 
 def verify(name, data_dir=None):

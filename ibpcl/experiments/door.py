@@ -364,12 +364,12 @@ def load_run(folder: str | PathLike) -> Run:
     ...
     ibpcl.errors.UserError: load_run: nowhere is not the folder of a run: no complete config.toml
     """
-    folder = _path("load_run", "folder", folder)
-    if table_of(folder) is None:
-        raise UserError(f"load_run: {folder} is not the folder of a run: no complete {CONFIG}")
-    loaded = Run(configure(folder / CONFIG), folder)
+    place = _path("load_run", "folder", folder)
+    if table_of(place) is None:
+        raise UserError(f"load_run: {place} is not the folder of a run: no complete {CONFIG}")
+    loaded = Run(configure(place / CONFIG), place)
     if not loaded.load(strict=True):
-        raise UserError(f"load_run: the run in {folder} is not finished; resume it first")
+        raise UserError(f"load_run: the run in {place} is not finished; resume it first")
     return loaded
 
 

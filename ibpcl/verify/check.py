@@ -16,8 +16,9 @@ The steps are in :mod:`~ibpcl.verify.prepare`, :mod:`~ibpcl.verify.agreement` an
 import contextlib
 import inspect
 import sys
+from collections.abc import Sequence
 from dataclasses import replace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -41,19 +42,19 @@ PATIENCE = 2.0
 
 
 def check(
-    f,
-    f_vjp=None,
-    inputs=None,
-    wrt=None,
+    f: Any,
+    f_vjp: Any = None,
+    inputs: Any = None,
+    wrt: Sequence[int | str] | None = None,
     *,
-    names=None,
-    rtol=None,
-    seed=0,
-    mode="auto",
-    candidates=None,
-    timeout=None,
-    output=None,
-):
+    names: Sequence[str] | None = None,
+    rtol: float | None = None,
+    seed: int = 0,
+    mode: str = "auto",
+    candidates: dict[str, Any] | None = None,
+    timeout: float | None = None,
+    output: bool | None = None,
+) -> Report:
     r"""Compare a vector-Jacobian product with two numerical derivatives, and diagnose mistakes.
 
     .. math:: \bar x = J^\top w, \qquad J = \partial f / \partial x, \quad w \sim N(0, I)

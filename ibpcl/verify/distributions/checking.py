@@ -6,8 +6,10 @@
 4. Wrong functions get a name, if one is found in time.
 """
 
+from collections.abc import Callable, Sequence
 from functools import partial
 from itertools import takewhile
+from typing import Any
 
 import numpy as np
 
@@ -24,6 +26,9 @@ from ibpcl.verify.distributions.reading import group_of
 from ibpcl.verify.distributions.report import ForwardReport, ForwardVerdict
 from ibpcl.verify.distributions.vocabulary import GRADIENTS, OF_DENSITY, ROLES, SIZE
 
+Function = Callable[..., Any]
+Parameters = dict[str, Any]
+
 # Functions that follow from the distribution.
 FOLLOWING = (*takewhile(lambda role: role != "log_q", ROLES), "expectation")
 # Functions that can lead.
@@ -34,24 +39,24 @@ OF_MODEL = ("log_joint", "log_likelihood", "log_prior", "bound", "log_evidence")
 
 
 def check_distribution(
-    log_density=None,
+    log_density: Function | None = None,
     *,
-    density=None,
-    sample=None,
-    cdf=None,
-    quantile=None,
-    mean=None,
-    variance=None,
-    std=None,
-    entropy=None,
-    kl=None,
-    integrand=None,
-    expectation=None,
-    support=None,
-    parameters=None,
-    discrete=False,
-    title="distribution",
-):
+    density: Function | None = None,
+    sample: Function | None = None,
+    cdf: Function | None = None,
+    quantile: Function | None = None,
+    mean: Function | None = None,
+    variance: Function | None = None,
+    std: Function | None = None,
+    entropy: Function | None = None,
+    kl: Function | None = None,
+    integrand: Function | None = None,
+    expectation: Function | None = None,
+    support: tuple[float, float] | Function | None = None,
+    parameters: Parameters | Sequence[Parameters] | None = None,
+    discrete: bool = False,
+    title: str = "distribution",
+) -> ForwardReport:
     r"""Check the functions of a distribution against each other, and name what is wrong.
 
     The density defines the distribution.  It must integrate, or sum, to 1.  All other functions are

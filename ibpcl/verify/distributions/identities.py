@@ -1,5 +1,8 @@
 """Check that two functions are equal."""
 
+from collections.abc import Callable, Sequence
+from typing import Any
+
 import numpy as np
 
 from ibpcl.verify.distributions.calls import CallError, names_of, quiet, real
@@ -9,7 +12,14 @@ from ibpcl.verify.distributions.reading import Part
 from ibpcl.verify.distributions.report import ForwardVerdict
 
 
-def check_identity(left, right, inputs=None, *, name="", rtol=1e-6):
+def check_identity(
+    left: Callable[..., Any],
+    right: Callable[..., Any],
+    inputs: dict[str, Any] | Sequence[dict[str, Any]] | None = None,
+    *,
+    name: str = "",
+    rtol: float = 1e-6,
+) -> ForwardVerdict:
     """Check that two functions are equal, and name the slip in the left one if they are not.
 
     Parameters
@@ -70,9 +80,9 @@ def check_identity(left, right, inputs=None, *, name="", rtol=1e-6):
 
     function = left if hasattr(left, "__code__") else None
     part = Part(label, "identity", function, tuple(every[0]))
-    error = rtol * 1e-3
+    accuracy = rtol * 1e-3
     comparison = Comparison(
-        values_of, target[finite], error, tuple(every), rtol=rtol, witness="the right function"
+        values_of, target[finite], accuracy, tuple(every), rtol=rtol, witness="the right function"
     )
     return judged(part, comparison).named()
 

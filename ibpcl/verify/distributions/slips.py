@@ -7,9 +7,10 @@ named only if it explains all of them.
 import math
 from fractions import Fraction
 from itertools import permutations
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from ibpcl.codeview.location import NOWHERE, Location
 from ibpcl.verify.distributions.report import ForwardVerdict
@@ -290,7 +291,14 @@ def _instead(given, right, kinds, rtol=RTOL, atol=0.0):
     return None
 
 
-def check_value(got, expected, candidates=None, *, name="value", rtol=RTOL):
+def check_value(
+    got: Any,
+    expected: ArrayLike,
+    candidates: dict[str, Any] | None = None,
+    *,
+    name: str = "value",
+    rtol: float = RTOL,
+) -> ForwardVerdict:
     """Compare a number, or an array, with the right one, and name the slip between them.
 
     Parameters
