@@ -29,7 +29,7 @@ EWC_SETTINGS = ewc_rules.Settings(variant="separate", weight=1.0)
 # Examples per step of BGD.  Its step uses the gradient before the step, and overshoots with a wide
 # prior and many examples.
 BATCH = 1
-# Quadrature nodes per axis if common parts of the weights have axes of their own.
+# Quadrature nodes per axis if common parts of the weights have separate axes.
 COMMON_NODES = 12
 # Step size of natural gradients, and the most steps until they stand still
 DAMPING = 0.5

@@ -231,7 +231,7 @@ class LabelledImageModel(ImageModel):
         Returns
         -------
         own : bool
-            True for the layer of the logits, and for what an autoencoder without classes owns.
+            True for the layer of the logits, and as in an autoencoder without classes.
         """
         return name.startswith("label.") or super().is_own(name)
 

@@ -38,7 +38,7 @@ from ibpcl.inference.objectives import Data
 from ibpcl.methods.npbcl_labels import LabelModel
 from ibpcl.methods.npbcl_settings import PRESETS, Settings
 from ibpcl.methods.own import own_prior
-from ibpcl.models import prediction, subnetwork
+from ibpcl.models import correlated, prediction, subnetwork
 from ibpcl.models.elbo import Flat, Prior
 from ibpcl.models.masked import sticks
 from ibpcl.models.parameters import Layout, corner, write
@@ -48,7 +48,7 @@ from ibpcl.primitives import weibull
 __all__ = ["NPBCL", "PRESETS", "Settings"]
 
 # Blocks of the parameter vector that weight_rate and mask_rate apply to.
-OF_WEIGHTS = ("mu", "log_sigma", "factor", "noise", "codes", "prior")
+OF_WEIGHTS = ("mu", "log_sigma", "noise", "codes", "prior")
 OF_MASKS = ("rho", "sticks", "alpha")
 # Selects the noise of units that are added after masked training; no phase has so many steps.
 AFTER_LAST_STEP = 2**32 - 1
@@ -566,7 +566,7 @@ def project(context, network, vector, masks, data, phase, key):
         Prior.at(network.layout, vector),
         data,
         plan,
-        dict.fromkeys(OF_WEIGHTS, settings.coreset_rate),
+        weight_rates(settings.coreset_rate),
         weighted,
         masks,
         vector,
@@ -725,6 +725,22 @@ def warm_up(context, network, vector, prior, data):
     )[1:]
 
 
+def weight_rates(rate):
+    """Return the learning rate of each block of parameters but those of masks and sticks.
+
+    Parameters
+    ----------
+    rate : float
+        Learning rate of the weights.
+
+    Returns
+    -------
+    rates : dict of str to float
+        By block; correlations of a full head move more slowly.
+    """
+    return dict.fromkeys(OF_WEIGHTS, rate) | {"factor": correlated.RATE * rate}
+
+
 def masked_training(context, network, vector, prior, data, train=objectives.train):
     """Maximize the ELBO over weights, relaxed masks and sticks while the temperature falls.
 
@@ -759,9 +775,7 @@ def masked_training(context, network, vector, prior, data, train=objectives.trai
     settings = context.settings
     fixed_masks = given_masks(context)
     plan = context.fit("masked", settings.epochs_for(len(data.x))[0])
-    rates = dict.fromkeys(OF_WEIGHTS, settings.weight_rate) | dict.fromkeys(
-        OF_MASKS, settings.mask_rate
-    )
+    rates = weight_rates(settings.weight_rate) | dict.fromkeys(OF_MASKS, settings.mask_rate)
 
     performances = []
 
@@ -1118,7 +1132,7 @@ def finetune(context, network, vector, prior, data, masks, train=objectives.trai
         prior,
         data,
         plan,
-        dict.fromkeys(OF_WEIGHTS, settings.finetune_rate),
+        weight_rates(settings.finetune_rate),
         context.model.weighted(network, known_weights(context, network)),
         masks,
         rest(context, network, vector, prior),

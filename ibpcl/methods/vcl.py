@@ -60,7 +60,7 @@ from ibpcl.methods.sequential import (
     train,
 )
 from ibpcl.methods.settings_docs import documented
-from ibpcl.models import prediction, starts
+from ibpcl.models import correlated, prediction, starts
 from ibpcl.models.architecture import from_line, line_option, parse
 from ibpcl.models.correlated import FullCovariance, LowRank
 from ibpcl.models.elbo import GRADIENT, Prior
@@ -200,7 +200,8 @@ class GaussianClassifier:
     @property
     def rates(self):
         """Learning rate of each block of parameters."""
-        return dict.fromkeys(("mu", "log_sigma", "factor"), self.settings.rate)
+        rate = self.settings.rate
+        return {"mu": rate, "log_sigma": rate, "factor": correlated.RATE * rate}
 
     @property
     def temperatures(self):

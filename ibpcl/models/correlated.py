@@ -31,6 +31,10 @@ from ibpcl.models.layers import (
 from ibpcl.models.parameters import Entry
 from ibpcl.models.scaled import FAR
 
+# Learning rate of common parts and correlations, relative to that of the other parameters.  Adam
+# moves every element by about its rate, however small its gradient is, and many elements of a
+# factor act on one weight.  At the full rate their noise outgrows that of the independent parts.
+RATE = 0.03
 SIDES = ("bias", "weight")  # the order of all weights of a layer in a vector
 
 

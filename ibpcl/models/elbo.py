@@ -74,7 +74,7 @@ class ElboCache(NamedTuple):
     sticks : dict of str to tuple
         Caches of the sticks' divergences, by layer.
     correlations : dict of str to tuple
-        Caches of what correlations add to the weights' divergence, by layer.
+        Caches of the additions to the weights' divergence by correlations, by layer.
     scale : float
         N / batch.
     log_p : ndarray, shape (S, N)

@@ -157,7 +157,7 @@ def test_correlations_are_learned_and_become_the_next_prior(changes):
     learner = learned(VCL(Settings(**SMALL | {"epochs": 20}, **changes), 1, "numpy"), 1)
     context = learner.context
     network, vector = context.assemble(0)
-    assert np.abs(vector[network.layout.block("factor")]).max() > 1e-3
+    assert np.abs(vector[network.layout.block("factor")]).max() > 1e-4
     prior = vcl.last_posterior(context, network)
     views = network.layout.layers(vector)
     shared = set(network.layers) if context.settings.single_head else {"hidden0"}
