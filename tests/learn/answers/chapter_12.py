@@ -6,6 +6,9 @@ CODES = "return (m * m / 2 + excess / 2 - log_s).sum(axis=1), (m, excess)"
 BACK = "return d * m, d * excess"
 ESTIMATE = "return largest + np.log(np.exp(log_w - largest).mean(axis=0))"
 
+BOUND = "return np.sum(q * gain), (q, gain)"
+TOLD = "return dbound * q * (gain - mean), dbound * q"
+
 WRONG = {
     "12.1": [
         (
@@ -46,4 +49,15 @@ WRONG = {
     "12.3": letters("b", "abc"),
     "12.4": letters("a", "abc"),
     "12.5": letters("a", ""),
+    "12.6": [
+        (BOUND, "return np.mean(q * gain), (q, gain)", "mean"),
+        (BOUND, "return np.sum(q * gain, axis=1), (q, gain)", "summed"),
+        ("gain = v - log_q", "gain = v", "missing_term"),
+        ("gain = v - log_q", "gain = v + log_q", "sign"),
+        (TOLD, "return dbound * q * gain, dbound * q", "missing_term"),
+        (TOLD, "return dbound * q * (gain - mean), q", "elementwise_factor"),
+        (TOLD, "return dbound * q, dbound * q * (gain - mean)", "swapped"),
+        (TOLD, "return dbound * q * (mean - gain), dbound * q", "sign"),
+        ("np.sum(q * gain, axis=1, keepdims=True)", "np.sum(q * gain)", "summed"),
+    ],
 }

@@ -26,3 +26,10 @@ def importance_estimate(rng, size):
     """Return inputs of ``importance_estimate``: log weights far below 0."""
     k, n = _sizes(rng, size, 2)
     return {"log_w": -900 + 5 * rng.standard_normal((k + 1, n))}
+
+
+def unlabelled_bound(rng, size):
+    """Return inputs of ``unlabelled_bound``."""
+    n, c = _sizes(rng, size, 2)
+    f, v = rng.standard_normal((2, n, c + 1))
+    return {"f": f, "v": 2 * v}

@@ -61,6 +61,50 @@ def importance_estimate(log_w):
     return largest + np.log(np.exp(log_w - largest).mean(axis=0))
 
 
+def unlabelled_bound(f, v):
+    r"""Return the bound of images whose classes are not told.
+
+    .. math:: \sum_n \Bigl(\sum_c q_{nc} v_{nc} + H[q_n]\Bigr), \qquad q_n = \mathrm{softmax}(f_n)
+
+    Parameters
+    ----------
+    f : ndarray, shape (N, C)
+        Logits of the classes.
+    v : ndarray, shape (N, C)
+        Bound of each image for each class, in nats.
+
+    Returns
+    -------
+    bound : float
+    cache : object
+        Input of ``unlabelled_bound_vjp``.
+    """
+    shifted = f - f.max(axis=1, keepdims=True)
+    log_q = shifted - np.log(np.exp(shifted).sum(axis=1, keepdims=True))
+    q = np.exp(log_q)
+    gain = v - log_q
+    return np.sum(q * gain), (q, gain)
+
+
+def unlabelled_bound_vjp(dbound, cache):
+    """Pull the gradient at the bound back to logits and bounds.
+
+    Parameters
+    ----------
+    dbound : float
+    cache : object
+        From ``unlabelled_bound``.
+
+    Returns
+    -------
+    df : ndarray, shape (N, C)
+    dv : ndarray, shape (N, C)
+    """
+    q, gain = cache
+    mean = np.sum(q * gain, axis=1, keepdims=True)
+    return dbound * q * (gain - mean), dbound * q
+
+
 def equal_weights():
     """Choose the matrices for which all importance weights are equal."""
     return "b"

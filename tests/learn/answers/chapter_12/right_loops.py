@@ -1,5 +1,7 @@
 """Loops."""
 
+import math
+
 import numpy as np
 
 
@@ -35,3 +37,23 @@ def more_samples():
 
 def label_leak():
     return "B"
+
+
+def unlabelled_bound(f, v):
+    total, rows = 0.0, []
+    for logits, bounds in zip(f, v, strict=True):
+        weights = [math.exp(each) for each in logits]
+        q = [weight / sum(weights) for weight in weights]
+        total += sum(p * (bound - math.log(p)) for p, bound in zip(q, bounds, strict=True))
+        rows.append((q, bounds))
+    return total, rows
+
+
+def unlabelled_bound_vjp(d, cache):
+    df, dv = [], []
+    for q, bounds in cache:
+        gains = [bound - math.log(p) for p, bound in zip(q, bounds, strict=True)]
+        mean = sum(p * gain for p, gain in zip(q, gains, strict=True))
+        df.append([d * p * (gain - mean) for p, gain in zip(q, gains, strict=True)])
+        dv.append([d * p for p in q])
+    return np.array(df), np.array(dv)
