@@ -21,12 +21,10 @@ label is kept.
 (:func:`ibpcl.models.function_space.implied`).
 
 **A single head** has one function for all tasks.  The prior p(w) of the next task is then what the
-values of all earlier tasks imply under the current features.  Together with the last term this is a
-bound of the evidence of all tasks: if q(u) summarizes the earlier ones, the evidence given
-:math:`\theta` is at least
-:math:`\int p_\theta(w | u)\, q(u)\, p(y_t | w)\, du\, dw`, in logarithms and up to a constant minus
-:math:`KL[q(u) \| p_\theta(u)]`.  Afterwards the values at all points, old and new, are computed
-from the new q(w).
+values of all earlier tasks imply under the current features, so the gradient of :math:`KL[q(w) \|
+p(w)]` also goes through the features.  Afterwards the values at all points, old and new, are
+computed from the new q(w).  With one head or several, q(u) stands for the data of the earlier
+tasks: their likelihood also depends on the features, but it needs the data and is dropped.
 
 **The limit.**  For fixed features, a Gaussian likelihood, all examples as inducing points and
 :math:`\epsilon \to 0`, the values determine w, and every step is Bayes' rule for linear regression:
