@@ -202,6 +202,23 @@ def test_later_tasks_change_kept_values_less_than_without_them(make_task):
     assert changes[True] < changes[False]
 
 
+def test_more_points_than_features_and_a_small_jitter_hold_the_span_of_the_features(make_task):
+    """How much of the old features at the first task's inputs the new ones cannot express."""
+    lost = {}
+    for points, jitter in ((60, 1e-5), (60, 10.0), (2, 1e-5)):
+        learner = learner_of(hidden=(3,), points=points, jitter=jitter, epochs=8, rate=0.05)
+        old, new = [], []
+        for features, t in ((old, 0), (new, 1)):
+            learner.learn(make_task(t), progress=False)
+            network, vector = learner.context.assemble(0)
+            features.append(space.features(network.weights(vector)[:-1], make_task(0).x_train)[0])
+        basis = np.linalg.qr(new[0])[0]
+        rest = old[0] - basis @ (basis.T @ old[0])
+        lost[points, jitter] = np.sum(rest**2) / np.sum(old[0] ** 2)
+    assert lost[60, 1e-5] < lost[60, 10.0] / 2
+    assert lost[60, 1e-5] < lost[2, 1e-5] / 2
+
+
 @pytest.mark.parametrize(
     "changes", [{}, {"hidden": (10, 9)}, {"single_head": True}, {"selection": "random"}]
 )
