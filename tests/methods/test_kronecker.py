@@ -153,11 +153,18 @@ def test_without_weight_it_is_naive_training_bit_for_bit(make_task, single_head)
         np.testing.assert_array_equal(ours.assemble(t)[1], theirs.assemble(t)[1])
 
 
-@pytest.mark.parametrize("single_head", [False, True])
-def test_diagonal_factors_of_tasks_with_one_example_are_the_diagonal_laplace(single_head):
+@pytest.mark.parametrize(("single_head", "copies"), [(False, 1), (True, 1), (False, 5)])
+def test_diagonal_factors_of_tasks_with_one_example_are_the_diagonal_laplace(single_head, copies):
+    """Copies of the example count as often as there are."""
     rng = np.random.default_rng(0)
     tasks = [
-        Task(f"task {t}", rng.normal(size=(1, 6)), [t % 2], rng.normal(size=(4, 6)), [0, 1, 0, 1])
+        Task(
+            f"task {t}",
+            np.repeat(rng.normal(size=(1, 6)), copies, axis=0),
+            [t % 2] * copies,
+            rng.normal(size=(4, 6)),
+            [0, 1, 0, 1],
+        )
         for t in range(3)
     ]
     tasks = [dataclasses.replace(task, classes=2) for task in tasks]

@@ -74,6 +74,19 @@ def test_labels_teach_online_ewc_bit_for_bit(make_task, single_head):
     assert np.abs(imitating.knowledge.shared - ours.knowledge.shared).max() > 1e-4
 
 
+def test_the_fisher_information_decays_as_in_online_ewc(make_task):
+    """Without weight the solutions are the same, so only the sums can differ."""
+    keys = COMMON | {"weight": 0.0, "decay": 0.5}
+    theirs = learned(EWC(EWCSettings(**keys, variant="online"), 1, "numpy"), make_task)
+    ours = learned(
+        ProgressCompress(Settings(**keys, compress_epochs=4, teacher="labels"), 1, "numpy"),
+        make_task,
+    )
+    np.testing.assert_array_equal(
+        ours.knowledge.memory["fisher"], theirs.knowledge.memory["fisher"]
+    )
+
+
 def test_the_knowledge_base_comes_to_predict_what_the_column_predicts(make_task):
     gaps = {}
     for epochs in (0, 60):
