@@ -1496,7 +1496,7 @@ def _supplement():
             "network has all weights, and "
             f"{entry(PROBED, PROBE.format(100), 'naive', after)} with naive training. After one, "
             "three and five permutations it is "
-            f"{entry(PROBED, PROBED_PIXELS, EQUAL_MASKS, permuted)} with ours and equal masks. "
+            f"{entry(PROBED, PROBED_PIXELS, EQUAL_MASKS, permuted)} with NPBCL and equal masks. "
             "The paper has no results for it.",
             "not testable",
             "ibpcl reproduce probe-over-tasks --datasets probe-mnist,probe-mnist-1,probe-mnist-2",
