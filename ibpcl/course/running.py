@@ -15,32 +15,43 @@ from ibpcl.storage import read_json, write_json
 DPI = 144
 
 
-def run(cells):
-    """Run code cells one after another, and return what they show.
+class Runner:
+    """Runs code cells one after another, and returns what they show.
 
-    Parameters
+    Attributes
     ----------
-    cells : list of str
-        Python; the names of one cell are those of the next.
-
-    Returns
-    -------
-    shown : list of dict
-        ``text`` and ``figures`` of each cell.
+    names : dict
+        What the cells have defined: the names of one cell are those of the next.
     """
-    import matplotlib.pyplot as plt
 
-    plt.switch_backend("agg")
-    names = {"__name__": "__main__"}
-    shown = []
-    for number, code in enumerate(cells, 1):
+    def __init__(self):
+        import matplotlib.pyplot as plt
+
+        plt.switch_backend("agg")
+        self.plt = plt
+        self.names = {"__name__": "__main__"}
+        self.count = 0
+
+    def __call__(self, code):
+        """Run one cell.
+
+        Parameters
+        ----------
+        code : str
+            Python.
+
+        Returns
+        -------
+        shown : dict
+            ``text``, what it printed, and ``figures``, PNG files in base64.
+        """
+        self.count += 1
         printed = io.StringIO()
         figures = []
-        plt.show = lambda kept=figures: kept.extend(_drawn(plt))
+        self.plt.show = lambda: figures.extend(_drawn(self.plt))
         with contextlib.redirect_stdout(printed):
-            exec(compile(code, f"cell {number}", "exec"), names)
-        shown.append({"text": printed.getvalue(), "figures": figures})
-    return shown
+            exec(compile(code, f"cell {self.count}", "exec"), self.names)
+        return {"text": printed.getvalue(), "figures": figures}
 
 
 def _drawn(plt):
@@ -58,5 +69,6 @@ if __name__ == "__main__":
     source, target = sys.argv[1:]
     code_cells = read_json(source)
     with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
-        results = run(code_cells)
+        runner = Runner()
+        results = [runner(code) for code in code_cells]
     write_json(target, results)

@@ -4,7 +4,7 @@ import atexit
 import os
 from pathlib import Path
 
-from ibpcl.sandbox import boxes, worker
+from ibpcl.sandbox import boxes, local, worker
 
 ROOT = Path(__file__).parents[4]
 PROCESSOR = 10.0  # seconds of processor time for one request
@@ -54,14 +54,7 @@ class Reader:
         """
         try:
             if self.child is None:
-                self.child = worker.Worker(
-                    boxes.unboxed(
-                        "ibpcl.classroom.intake.reading.serving",
-                        [str(ROOT)],
-                        isolated=True,
-                        bounds={"AS": MEMORY, "CORE": 0},
-                    )
-                )
+                self.child = _started()
             return self.child.ask(worker.Limit(PROCESSOR, seconds), MOST, **request)
         except worker.Failed as error:
             if error.name == "MemoryError":
@@ -84,6 +77,22 @@ class Reader:
         if self.child is not None:
             self.child.close()
             self.child = None
+
+
+def _started():
+    """Return a new worker that reads."""
+    if local.IN_A_TAB:
+        from ibpcl.classroom.intake.reading.serving import Program  # the child's side
+
+        return local.Worker(Program(), {})
+    return worker.Worker(
+        boxes.unboxed(
+            "ibpcl.classroom.intake.reading.serving",
+            [str(ROOT)],
+            isolated=True,
+            bounds={"AS": MEMORY, "CORE": 0},
+        )
+    )
 
 
 _readers = {}

@@ -9,9 +9,10 @@ import functools
 import re
 from pathlib import Path
 
+from ibpcl.classroom.judging.running import inside
 from ibpcl.classroom.judging.running.cleaning import clean, without_folders
 from ibpcl.errors import UserError
-from ibpcl.sandbox import boxes, frames, worker
+from ibpcl.sandbox import boxes, frames, local, worker
 from ibpcl.sandbox.limits import MOST_THREADS
 from ibpcl.storage import read_text
 
@@ -164,9 +165,12 @@ class Worker:
         self.per_call = per_call
         self.largest = 0
         texts = {**(library or {}), PROGRAM: read_text(Path(__file__).with_name(f"{PROGRAM}.py"))}
-        start = boxes.boxed(sandbox, PROGRAM, texts, seconds, memory_mb)
-        with _as_hand_in(worker.STARTING, worker.STARTING):
-            self.child = worker.Worker(start, 2 * MOST_THREADS)
+        if local.IN_A_TAB:
+            self.child = local.Worker(inside.Program(), library or {})
+        else:
+            start = boxes.boxed(sandbox, PROGRAM, texts, seconds, memory_mb)
+            with _as_hand_in(worker.STARTING, worker.STARTING):
+                self.child = worker.Worker(start, 2 * MOST_THREADS)
         try:
             self.load(source, file, lenient)
         except BaseException as error:
