@@ -69,7 +69,7 @@ def compared(families, name, n):
                 with limit(PATIENCE):
                     if problem.f is not point.problem.f:
                         value = problem.vector()
-                        if _distance(value, point.problem.value, 0.0) > UNCHANGED:
+                        if distance(value, point.problem.value, 0.0) > UNCHANGED:
                             return "forward", []
                     found = gradients_at(problem, point.w)
             except (TimeUp, Exception, SystemExit):  # a mistake may do anything
@@ -107,11 +107,24 @@ def gaps(found, point):
     """
     if len(found) != len(point.right):
         return [np.inf] * len(point.right)
-    return [_distance(*each) for each in zip(found, point.right, point.sizes, strict=True)]
+    return [distance(*each) for each in zip(found, point.right, point.sizes, strict=True)]
 
 
-def _distance(got, true, size):
-    """Return the largest difference, relative to a size or to the largest entry."""
+def distance(got, true, size):
+    """Return the largest difference, relative to a size or to the largest entry.
+
+    Parameters
+    ----------
+    got, true : ndarray
+        The arrays.
+    size : float
+        The size; the largest entry of ``true`` if that is larger.
+
+    Returns
+    -------
+    float
+        Infinite for another shape, and for numbers that are not finite.
+    """
     if got.shape != true.shape or got.dtype.kind not in "fiub" or true.dtype.kind not in "fiub":
         return 0.0 if got.dtype.kind == true.dtype.kind == "O" else np.inf
     if got.size == 0:

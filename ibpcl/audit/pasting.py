@@ -126,7 +126,9 @@ def _text(value, digits=None):
             text = np.array2string(
                 numbers, separator=", ", threshold=10**9, floatmode="unique", max_line_width=88
             )
-            return f"np.array({' '.join(text.split())})"
+            is_single = digits is None and value.dtype == np.float32  # decides which code runs
+            kind = ", dtype=np.float32" if is_single else ""
+            return f"np.array({' '.join(text.split())}{kind})"
     if isinstance(value, (np.generic, np.ndarray)):
         value = value.item()
     return f"{value:.{digits}g}" if digits and isinstance(value, float) else repr(value)

@@ -7,7 +7,7 @@ import sys
 from dataclasses import dataclass, fields
 
 from ibpcl import console, processors
-from ibpcl.audit import parallel, planting
+from ibpcl.audit import compiled, parallel, planting
 from ibpcl.audit.report import FunctionAudit, Mistake
 from ibpcl.codeview.location import Location, Replacement
 from ibpcl.errors import UserError
@@ -106,7 +106,8 @@ def found_in(files, judged, name):
 def _judge(judged):
     """Return the child process that loads a file of the copy and plants mistakes into it."""
     start = boxes.unboxed("ibpcl.audit.planting", sys.path)
-    return Worker(start._replace(folder=str(judged), quiet=True))
+    environment = compiled.environment(judged)
+    return Worker(start._replace(folder=str(judged), quiet=True, environment=environment))
 
 
 def plan(functions, files, judged, traced, settings):
@@ -181,6 +182,7 @@ def _messages(judged, file, names, calls, settings):
                     calls=calls,
                     seed=settings.seed,
                     timeout=JUDGING,
+                    trying=settings.most,
                 ):
                     left = left[1:]
                     yield message
@@ -209,16 +211,18 @@ def _planned(message, file, judged, traced, most):
         note=message["note"],
     )
     text = (judged / file).read_text(encoding="utf-8")
-    trials = [_trial(mutant, file.as_posix(), text, traced) for mutant in chosen]
+    is_compiled = message.get("compiled", False)
+    trials = [_trial(mutant, file.as_posix(), text, traced, is_compiled) for mutant in chosen]
     function.mistakes = [trial.mistake for trial in trials]
     return function, trials
 
 
-def _trial(mutant, file, text, traced):
-    """Return a mistake to try."""
+def _trial(mutant, file, text, traced, is_compiled):
+    """Return a mistake to try; all tests run if its line is compiled, where nothing is traced."""
     parts = replacements_of(mutant)
     first = min(part.where.line for part in parts)
     tests = traced.reaching(file, *mutant["statement"]) if traced.tests else None
+    tests = None if is_compiled and not tests else tests
     named = {field.name for field in fields(Mistake)} & set(mutant)
     mistake = Mistake(
         file,

@@ -13,6 +13,7 @@ declares, those with which the project's own tests call the forward, or a guess.
 """
 
 import ast
+import inspect
 import textwrap
 import warnings
 from pathlib import Path
@@ -20,6 +21,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ibpcl.audit import compiled
 from ibpcl.audit.comparing import compared, key_of
 from ibpcl.audit.pasting import small, to_paste, wrong_in
 from ibpcl.audit.points import families_of
@@ -72,7 +74,7 @@ class Program:
             "failures": [str(failure) for failure in loaded.failures],
         }
 
-    def plant(self, path, names, calls, seed, timeout):
+    def plant(self, path, names, calls, seed, timeout, trying=0):
         """Plant mistakes into the gradient functions of a file, one function after another.
 
         Parameters
@@ -87,6 +89,8 @@ class Program:
             Seed of the cotangents and of further points.
         timeout : float
             Seconds for each function.
+        trying : int
+            The number of mistakes that will be tried in each function; 0 for all.
 
         Yields
         ------
@@ -104,7 +108,7 @@ class Program:
                 continue
             with warnings.catch_warnings(), np.errstate(all="ignore"):
                 warnings.simplefilter("ignore")
-                yield _of_target(loaded.module, target, path, calls, seed, timeout)
+                yield _of_target(loaded.module, target, path, calls, seed, timeout, trying)
 
 
 def _called(target, path):
@@ -112,16 +116,24 @@ def _called(target, path):
     function = target.forward
     if target.kind is not None:
         function = getattr(target.kind, target.method)
+    function = inspect.unwrap(getattr(function, "py_func", function))
     code = getattr(function, "__code__", None)
     own = code is not None and Path(code.co_filename).resolve() == Path(path).resolve()
     return code.co_qualname if own else ""
 
 
-def _of_target(module, target, path, calls, seed, timeout):
+def _of_target(module, target, path, calls, seed, timeout, trying):
     """Return the message about one gradient function."""
     try:
         with Trap() as trap, limit(timeout), first_lines():
-            families = families_of(module, target, calls.get(target.name, []), seed)
+            given = calls.get(target.name, [])
+            code = _compiled(module, target, path)
+            if code is not None:
+                found = compiled.plant(
+                    code, module, target, given, seed, trying, replaced, _of_edit
+                )
+                return {"name": target.name, "state": "planted", "note": "", **found}
+            families = families_of(module, target, given, seed)
             note = _note(families[0].points[0].problem)
             return {"name": target.name, "state": "planted", "note": note, **plant(families, path)}
     except TimeUp as up:
@@ -129,6 +141,19 @@ def _of_target(module, target, path, calls, seed, timeout):
     reason = getattr(trap.error, "reason", None) or str(trap.error) or type(trap.error).__name__
     words = reason if isinstance(trap.error, UserError) else f"not judged: {reason}"
     return {"name": target.name, "state": "left out", "words": " ".join(words.split())}
+
+
+def _compiled(module, target, path):
+    """Return the functions that a gradient runs if Numba compiles one of them, else None."""
+    if target.gradient is None or target.kind is not None:
+        return None
+    code = compiled.Compiled(module, target, path)
+    return code if code.is_compiled and code.name in code.trees else None
+
+
+def _of_edit(code, name, edit, replacements, results):
+    """Return a mistake in a compiled function as a dict."""
+    return _mutant(code, name, Planted(edit, replacements, results))
 
 
 def _note(problem):

@@ -183,14 +183,14 @@ def families_of(module, target, calls, seed):
     rng = np.random.default_rng([seed, 75])
     families = []
     refused = None
-    for make in (*_of_calls(module, target, calls), lambda: _ready(module, target, seed)):
+    for make in makers_of(module, target, calls, seed):
         try:
             prepared = prepare(make())
             if prepared.raised is not None:
                 raise UserError(f"the gradient function raises {prepared.raised!r}")
             if prepared.is_unfit:
                 raise UserError(prepared.mistakes[0].words)
-            family = Family(_points_near(_rounded(prepared.problem), target, rng))
+            family = Family(points_near(rounded(prepared.problem), target, rng))
             family.require_the_same()
             families.append(family)
         except (TimeUp, KeyboardInterrupt):
@@ -205,17 +205,53 @@ def families_of(module, target, calls, seed):
     return families
 
 
-def _points_near(problem, target, rng):
+def makers_of(module, target, calls, seed):
+    """Yield functions that return the pair at inputs: those of calls, then declared or guessed.
+
+    Parameters
+    ----------
+    module : module
+        The user's file as a module.
+    target : ibpcl.verify.adapters.target.Target
+        The forward and its gradient.
+    calls : list of dict
+        Written arguments of calls of the forward.
+    seed : int
+        Seed of guessed inputs.
+
+    Yields
+    ------
+    callable
+        ``make()`` returns a problem.
+    """
+    yield from _of_calls(module, target, calls)
+    yield lambda: _ready(module, target, seed)
+
+
+def points_near(problem, target, rng):
     """Return a pair at its inputs, near them, and at inputs whose axes have one length.
 
     A missing transpose raises an exception unless a matrix is square, as it is in many tests.
+
+    Parameters
+    ----------
+    problem : Problem
+        The pair at its inputs.
+    target : ibpcl.verify.adapters.target.Target
+        The forward and its gradient.
+    rng : numpy.random.Generator
+        Draws the points and the cotangents.
+
+    Returns
+    -------
+    list of Point
     """
     points = []
     near = [neighbour(problem, rng) for _ in range(NEIGHBOURS)]
     alike = [problem.at([cut(value, length) for value in problem.point]) for length in SHORT]
     for at in (
         problem,
-        *(_rounded(each) for each in near if each is not None),
+        *(rounded(each) for each in near if each is not None),
         *(each for each in alike if _runs(each)),
     ):
         w = np.round(rng.standard_normal(at.value.size), DECIMALS)
@@ -342,8 +378,18 @@ def _hides(values):
     return (not arrays, short, scalars, sum(array.size for array in arrays))
 
 
-def _rounded(problem):
-    """Return a pair at inputs of few digits, which are easy to paste, if it runs there."""
+def rounded(problem):
+    """Return a pair at inputs of few digits, which are easy to paste, if it runs there.
+
+    Parameters
+    ----------
+    problem : Problem
+        The pair at its inputs.
+
+    Returns
+    -------
+    Problem
+    """
     point = [
         np.round(value, DECIMALS)
         if isinstance(value, np.ndarray) and value.dtype.kind == "f"

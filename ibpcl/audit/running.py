@@ -185,6 +185,8 @@ class Runner:
             # nothing of it is in the copy, and a changed file has a new time (see `changed`)
             "PYTHONPYCACHEPREFIX": str(self.private / "bytecode"),
             "TMPDIR": str(self.private / "tmp"),
+            # machine code of a function may contain that of another one, which has changed
+            "NUMBA_CACHE_DIR": str(self.private / "tmp" / "numba"),
             "OPENBLAS_NUM_THREADS": os.environ.get("OPENBLAS_NUM_THREADS", "1"),
             "OMP_NUM_THREADS": os.environ.get("OMP_NUM_THREADS", "1"),
             "MPLBACKEND": "Agg",

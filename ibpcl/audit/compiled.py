@@ -1,0 +1,283 @@
+"""Mistakes in functions that Numba compiles.
+
+Compiled code cannot be changed in place, and without the compiler much of it does not run.  So each
+change is written to a file beside the original, which is loaded and compiled as a whole.  Bounds
+are checked in compiled code here, so that a wrong index raises an exception instead of writing
+into other memory.
+"""
+
+import ast
+import inspect
+import os
+from pathlib import Path
+
+import numpy as np
+
+from ibpcl.audit.comparing import SAME, Result, gaps, key_of
+from ibpcl.audit.comparing import distance as distance_of
+from ibpcl.audit.points import PATIENCE, gradients_at, makers_of, points_near, rounded
+from ibpcl.codeview.location import keep_spans, located, replacements
+from ibpcl.codeview.planting import planted
+from ibpcl.codeview.syntax import span_of, text_of
+from ibpcl.errors import UserError
+from ibpcl.verify.adapters import discovery, loading
+from ibpcl.verify.derivative.clock import TimeUp
+from ibpcl.verify.prepare import prepare
+from ibpcl.verify.running.trap import limit
+
+MOST = 60  # changes of one function that are compiled: each takes a second or more
+LEAST = 1e-5  # relative difference of outputs that differ, in single precision as well
+EACH = 3  # changes that are compiled for each mistake that is tried: many have the same numbers
+COMPILING = 60.0  # seconds to load and compile a changed file
+
+
+def environment(folder):
+    """Return the environment of a process that compiles changed files.
+
+    Parameters
+    ----------
+    folder : Path
+        The copy of the project, which also holds the machine code.
+
+    Returns
+    -------
+    dict of str to str
+    """
+    cache = {"NUMBA_BOUNDSCHECK": "1", "NUMBA_CACHE_DIR": str(folder / ".numba_cache")}
+    return {**os.environ, **cache}
+
+
+class Compiled:
+    """The functions of a file that a gradient runs, at least one of which Numba compiles.
+
+    Parameters
+    ----------
+    module : module
+        The loaded file.
+    target : ibpcl.verify.adapters.target.Target
+        The forward and its gradient.
+    path : str
+        The file.
+
+    Attributes
+    ----------
+    trees : dict of str to ast.FunctionDef
+        The functions that the gradient runs and the forward does not, by name.
+    is_compiled : bool
+        Whether Numba compiles one of the functions that the gradient runs.
+    name : str
+        Name of the gradient function.
+    """
+
+    def __init__(self, module, target, path):
+        self.path = Path(path)
+        self.text = self.path.read_text(encoding="utf-8")
+        tree = ast.parse(self.text)
+        keep_spans(tree)
+        functions = {each.name: each for each in tree.body if isinstance(each, ast.FunctionDef)}
+        self.name = _name_of(target.gradient)
+        reached = _reached(functions, self.name)
+        self.is_compiled = any(_is_numba(getattr(module, name, None)) for name in reached)
+        shared = _reached(functions, _name_of(target.forward))
+        self.trees = {name: functions[name] for name in functions if name in reached - shared}
+
+    def edits(self, most=0):
+        """Return the changes of all functions, spread over lines and kinds.
+
+        Parameters
+        ----------
+        most : int
+            The number of mistakes that will be tried; 0 for all.
+
+        Returns
+        -------
+        list of tuple
+            The name of a function and an edit.
+        """
+        groups = {}
+        for name, tree in self.trees.items():
+            for edit in planted(tree):
+                groups.setdefault((name, edit.node.lineno, edit.kind), []).append((name, edit))
+        rounds = [
+            (depth, at, each)
+            for at, group in enumerate(groups.values())
+            for depth, each in enumerate(group)
+        ]
+        limit = min(MOST, EACH * most) if most else MOST
+        return [each for _, _, each in sorted(rounds, key=lambda item: item[:2])[:limit]]
+
+    def location(self, node):
+        """Return the place of a node in the file."""
+        name = next(
+            name
+            for name, tree in self.trees.items()
+            if tree.lineno <= node.lineno <= tree.end_lineno
+        )
+        return located(str(self.path), span_of(node), function=name, foreign=False)
+
+    def repair(self, edit):
+        """Return the changes of the file that make an edit."""
+        return replacements(edit.puts, self.location, text_of)
+
+
+def _name_of(function):
+    """Return the name of a function as its file defines it."""
+    return getattr(inspect.unwrap(getattr(function, "py_func", function)), "__name__", "")
+
+
+def _is_numba(value):
+    """Return whether Numba has made an object, such as a compiled function."""
+    return type(value).__module__.partition(".")[0] == "numba"
+
+
+def _reached(functions, name):
+    """Return the functions of a file that one of them names, directly or indirectly."""
+    found = set()
+    waiting = [name] if name in functions else []
+    while waiting:
+        at = waiting.pop()
+        if at in found:
+            continue
+        found.add(at)
+        waiting += [
+            each.id
+            for statement in functions[at].body
+            for each in ast.walk(statement)
+            if isinstance(each, ast.Name) and each.id in functions
+        ]
+    return found
+
+
+def plant(code, module, target, calls, seed, most, replaced, mutant_of):
+    """Return the mistakes in a gradient that Numba compiles, with their effects.
+
+    Parameters
+    ----------
+    code : Compiled
+        Its functions.
+    module : module
+        The loaded file.
+    target : ibpcl.verify.adapters.target.Target
+        The forward and its gradient.
+    calls : list of dict
+        Written arguments of calls of the forward.
+    seed : int
+        Seed of the cotangents and of further points.
+    most : int
+        The number of mistakes that will be tried; 0 for all.
+    replaced : callable
+        ``replaced(text, replacements)`` returns the changed text.
+    mutant_of : callable
+        ``mutant_of(code, name, edit, replacements, results)`` returns a mistake as a dict.
+
+    Returns
+    -------
+    dict
+        As :func:`ibpcl.audit.planting.plant` returns, and ``compiled``, which is True.
+
+    Raises
+    ------
+    UserError
+        If no inputs are known for which the pair runs.
+    """
+    number, points = _points(module, target, calls, seed)
+    counts = dict.fromkeys(("planted", "equivalent", "repeated", "raising", "forward"), 0)
+    seen = {}
+    for n, (name, edit) in enumerate(code.edits(most)):
+        parts = code.repair(edit)
+        if not parts:
+            continue
+        text = replaced(code.text, parts)
+        verdict, results = _compared(code, text, n, target.name, calls, seed, number, points)
+        counts["planted"] += 1
+        key = key_of(results)
+        if verdict == "wrong" and key not in seen:
+            seen[key] = mutant_of(code, name, edit, parts, results)
+        else:
+            counts["repeated" if verdict == "wrong" else verdict] += 1
+    return {
+        **counts,
+        "compiled": True,
+        "line": code.trees[code.name].lineno,
+        "mutants": list(seen.values()),
+    }
+
+
+def _points(module, target, calls, seed):
+    """Return the first maker of inputs for which the pair runs, and points near them."""
+    rng = np.random.default_rng([seed, 75])
+    refused = None
+    for number, make in enumerate(makers_of(module, target, calls, seed)):
+        try:
+            prepared = prepare(make())
+            if prepared.raised is not None:
+                raise UserError(f"the gradient function raises {prepared.raised!r}")
+            if prepared.is_unfit:
+                raise UserError(prepared.mistakes[0].words)
+            points = points_near(rounded(prepared.problem), target, rng)
+            return number, _single(points) if _are_single(calls) else points
+        except (TimeUp, KeyboardInterrupt):
+            raise
+        except Exception as error:  # other inputs may work
+            refused = refused or error
+    raise refused
+
+
+def _are_single(calls):
+    """Return whether the tests call the forward with arrays of single precision only."""
+    types = {
+        value["dtype"]
+        for call in calls
+        for value in call.values()
+        if value.get("dtype", "").startswith("float")
+    }
+    return types == {"float32"}
+
+
+def _single(points):
+    """Return points with inputs of single precision, for which other code may be compiled."""
+    made = []
+    for point in points:
+        inputs = [
+            value.astype(np.float32) if getattr(value, "dtype", None) == np.float64 else value
+            for value in point.problem.point
+        ]
+        problem = point.problem.at(inputs)
+        made.append(point._replace(problem=problem, right=gradients_at(problem, point.w)))
+    return made
+
+
+def _compared(code, text, n, name, calls, seed, number, points):
+    """Return the verdict on a changed file, and its result at each point."""
+    file = code.path.with_name(f"{code.path.stem}_changed_{n}.py")
+    file.write_text(text, encoding="utf-8")
+    results = []
+    try:
+        with limit(COMPILING):
+            module = loading.load(str(file)).module
+            target = discovery.find(discovery.targets_in(module), name)
+            changed = list(makers_of(module, target, calls, seed))[number]()
+    except (TimeUp, Exception, SystemExit):  # a changed file may do anything
+        return "raising", []
+    finally:
+        file.unlink()
+    for point in points:
+        problem = changed.at(point.problem.point)
+        try:
+            with limit(PATIENCE):
+                if distance_of(problem.vector(), point.problem.value, 0.0) > LEAST:
+                    return "forward", []
+                found = gradients_at(problem, point.w)
+        except (TimeUp, Exception, SystemExit):
+            results.append(Result(point, _with(changed), (), -1.0))
+            continue
+        results.append(Result(point, _with(changed), found, max(gaps(found, point), default=0.0)))
+    far = max((result.far for result in results), default=0.0)
+    if far < 0:
+        return "raising", []
+    return "wrong" if far > SAME else "equivalent", results
+
+
+def _with(changed):
+    """Return a function that gives the changed pair at the inputs of another."""
+    return lambda problem: changed.at(problem.point)

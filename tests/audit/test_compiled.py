@@ -1,0 +1,120 @@
+"""Mistakes in functions that Numba compiles are planted, compiled and judged by their numbers."""
+
+import numpy as np
+import pytest
+
+from ibpcl import audit
+from ibpcl.audit import compiled, planning, planting
+from ibpcl.audit.agent import written
+from ibpcl.verify.adapters import discovery, loading
+
+pytest.importorskip("numba")
+LAYERS = '''import numpy as np
+from numba import njit
+
+
+@njit
+def _slope(d, out):
+    return d * (1 - out * out)
+
+
+@njit
+def _double(x):
+    return x + x
+
+
+@njit
+def scale(x, w):
+    return np.tanh(_double(x) * w), (x, w)
+
+
+@njit
+def scale_vjp(dout, cache):
+    x, w = cache
+    dw = np.zeros_like(w)
+    dx = np.empty_like(x)
+    for i in range(x.size):
+        dz = _slope(dout[i], np.tanh(_double(x[i]) * w[i]))
+        dx[i] = 2 * dz * w[i]
+        dw[i] = 2 * dz * x[i]
+    return dx, dw
+
+
+def check_inputs():
+    return {"x": np.array([0.3, -0.5, 0.8]), "w": np.array([1.2, -0.7, 0.4])}
+'''
+
+
+@pytest.fixture
+def file(tmp_path):
+    path = tmp_path / "layers.py"
+    path.write_text(LAYERS)
+    return path
+
+
+def test_the_functions_of_the_gradient_alone_are_changed(file):
+    module = loading.load(str(file)).module
+    target = discovery.find(discovery.targets_in(module), "scale")
+    code = compiled.Compiled(module, target, str(file))
+    assert code.is_compiled and list(code.trees) == ["_slope", "scale_vjp"]
+    plain = LAYERS.replace("@njit\n", "").replace("from numba import njit\n", "")
+    file.write_text(plain)
+    module = loading.load(str(file)).module
+    target = discovery.find(discovery.targets_in(module), "scale")
+    assert not compiled.Compiled(module, target, str(file)).is_compiled
+
+
+@pytest.mark.parametrize("most", [2])
+def test_wrong_changes_are_kept_and_the_file_stays_as_it_is(file, monkeypatch, most):
+    monkeypatch.setattr(compiled, "MOST", most)
+    (message,) = planting.Program().plant(str(file), [], {}, 0, 200.0)
+    assert message["state"] == "planted" and message["planted"] == most
+    assert message["mutants"] and file.read_text() == LAYERS
+    assert [path.name for path in file.parent.glob("*.py")] == ["layers.py"]
+    for mutant in message["mutants"]:
+        text = planting.replaced(LAYERS, planning.replacements_of(mutant))
+        # Without the compiler, the changed text has the wrong numbers that the judge has seen.
+        scope = {}
+        exec(text.replace("@njit\n", "").replace("from numba import njit\n", ""), scope)
+        exec("\n".join(mutant["paste"]), {"np": np}, scope)
+        found = scope["scale_vjp"](scope["dout"], scope["scale"](scope["x"], scope["w"])[1])
+        right = {}
+        exec(LAYERS.replace("@njit\n", "").replace("from numba import njit\n", ""), right)
+        true = right["scale_vjp"](scope["dout"], right["scale"](scope["x"], scope["w"])[1])
+        assert max(np.abs(a - b).max() for a, b in zip(found, true, strict=True)) > 1e-4
+
+
+def test_kernels_are_judged_in_single_precision(monkeypatch):
+    """A kernel serves single precision alone; in double precision, its reference would run."""
+    kernels = pytest.importorskip("ibpcl.kernels.gaussian")
+    module = loading.load(kernels.__file__).module
+    target = discovery.find(discovery.targets_in(module), "kl")
+    code = compiled.Compiled(module, target, kernels.__file__)
+    assert code.is_compiled and {"_means", "_scales", "_gradients"} <= set(code.trees)
+    rng = np.random.default_rng(0)
+    names = ("mu", "log_sigma", "prior_mu", "prior_log_sigma")
+    drawn = {name: rng.normal(size=(2, 3)).astype(np.float32) for name in names}
+    calls = [{name: written(value, [100]) for name, value in drawn.items()}]
+    _, points = compiled._points(module, target, calls, 0)
+    assert {each.dtype for point in points for each in point.right} == {np.dtype("float32")}
+    wide = [{name: {**call, "dtype": "float64"} for name, call in calls[0].items()}]
+    _, points = compiled._points(module, target, wide, 0)
+    assert {each.dtype for point in points for each in point.right} == {np.dtype("float64")}
+
+
+@pytest.mark.slow(reason="each run of the tests compiles the functions again")
+def test_an_audit_runs_the_tests_with_compiled_mistakes(file):
+    tests = file.parent / "test_layers.py"
+    tests.write_text(
+        "import numpy as np\nfrom layers import check_inputs, scale, scale_vjp\n\n\n"
+        "def test_the_gradient_of_the_weights():\n"
+        "    x, w = check_inputs().values()\n"
+        "    dx, dw = scale_vjp(np.ones(3), scale(x, w)[1])\n"
+        "    step = 1e-6\n"
+        "    slope = (scale(x, w + step)[0] - scale(x, w - step)[0]) / (2 * step)\n"
+        "    assert np.allclose(dw, slope, atol=1e-6) and dx.shape == x.shape\n"
+    )
+    report = audit.audit("layers.py", "pytest -q", project=str(file.parent), most=6, fresh=True)
+    (function,) = report.functions
+    assert function.counted == 6
+    assert all(each.wrt == ["x"] for each in report.survivors)
