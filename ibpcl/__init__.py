@@ -31,10 +31,10 @@ if TYPE_CHECKING:
     from ibpcl.data import registry as datasets
     from ibpcl.data.own import tasks_from_arrays
     from ibpcl.experiments.door import compare, learner, load, load_run, run
-    from ibpcl.learn import CallableModule
+    from ibpcl.learn import _CallableModule
     from ibpcl.verify import check, check_distribution, check_identity, check_value
 
-    learn: CallableModule
+    learn: _CallableModule
 
 if not isdir(__path__[0]):
     raise ImportError(

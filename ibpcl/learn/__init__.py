@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 __all__ = ["backend", "check"]
 
 
-class CallableModule(ModuleType):
+class _CallableModule(ModuleType):
     """This module, as a function: ``ibpcl.learn`` learned streams before it held the path."""
 
     def __call__(
@@ -36,4 +36,4 @@ class CallableModule(ModuleType):
 
 
 # Python lets a module change its class (Data model, "Customizing module attribute access").
-sys.modules[__name__].__class__ = CallableModule
+sys.modules[__name__].__class__ = _CallableModule
