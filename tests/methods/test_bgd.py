@@ -9,7 +9,6 @@ from ibpcl.continual.loop import learn_stream
 from ibpcl.inference.backend import backend
 from ibpcl.inference.loop import geometric, minibatches
 from ibpcl.inference.objectives import Data
-from ibpcl.methods import method
 from ibpcl.methods.bgd import BGD, Settings, slopes, train, update
 from ibpcl.methods.sequential import accept, start
 from ibpcl.models.layers import Drawn
@@ -266,29 +265,3 @@ def test_data_make_weights_certain_where_there_are_any(make_task):
     log_sigma = network.layout.view(vector, "hidden0.weight.log_sigma")
     np.testing.assert_array_equal(log_sigma[5], np.float32(np.log(SMALL.start_sigma)))
     assert log_sigma[:5].mean() < np.log(SMALL.start_sigma)
-
-
-def test_it_is_saved_and_goes_on_bit_for_bit(make_task, tmp_path):
-    whole = learner_of()
-    whole.learn(make_task(0), progress=False)
-    whole.save(tmp_path / "bgd.npz")
-    copy = BGD.load(tmp_path / "bgd.npz")
-    for learner in (whole, copy):
-        learner.learn(make_task(1), progress=False)
-    for name, value in whole.state().items():
-        np.testing.assert_array_equal(value, copy.state()[name], err_msg=name)
-    x = make_task(0).x_test
-    np.testing.assert_array_equal(copy.predict(x, 0), whole.predict(x, 0))
-
-
-def test_settings_out_of_range_are_refused():
-    for wrong in (
-        {"samples": 0},
-        {"prediction_samples": 0},
-        {"start_sigma": 0.0},
-        {"rate": -1.0},
-        {"activation": "cubic"},
-    ):
-        with pytest.raises(ValueError, match=f"bgd: {next(iter(wrong))} must"):
-            Settings(**wrong)
-    assert method("bgd").learner is BGD

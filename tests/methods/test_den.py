@@ -7,10 +7,8 @@ import pytest
 
 from ibpcl import adam
 from ibpcl.continual.loop import learn_stream
-from ibpcl.continual.task import Task
 from ibpcl.inference.backend import backend
 from ibpcl.inference.loop import Watch, minibatches
-from ibpcl.methods import method
 from ibpcl.methods.den import DEN, Settings
 from ibpcl.methods.naive import Naive
 from ibpcl.methods.naive import Settings as NaiveSettings
@@ -34,12 +32,6 @@ def learned(tasks, seed=1, **changes):
     for task in tasks:
         learner.learn(task, progress=False)
     return learner
-
-
-def same(one, other):
-    assert one.state().keys() == other.state().keys()
-    for name, value in one.state().items():
-        np.testing.assert_array_equal(value, other.state()[name], err_msg=name)
 
 
 def newest(learner):
@@ -233,46 +225,3 @@ def test_a_task_goes_through_every_phase(make_task):
         "split",
     ]
     assert sizes[0][1] < sizes[-4][1] < sizes[-1][1]
-
-
-def test_a_saved_learner_is_the_learner(make_task, tmp_path):
-    learner = learned(
-        [make_task(t, classes=2 + t) for t in range(2)], loss_threshold=0.0, hidden=(8, 7)
-    )
-    learner.save(tmp_path / "den.npz")
-    copy = DEN.load(tmp_path / "den.npz")
-    same(copy, learner)
-    for one in (copy, learner):
-        one.learn(make_task(2), progress=False)
-    same(copy, learner)
-    for t in range(3):
-        p = copy.predict(make_task(0).x_test, t)
-        np.testing.assert_array_equal(p, learner.predict(make_task(0).x_test, t))
-        np.testing.assert_allclose(p.sum(axis=1), 1, rtol=1e-5)
-    fresh = learner_of()
-    fresh.load_state(fresh.state())
-    assert fresh.knowledge.own == () and fresh.inputs is None
-
-
-def test_it_refuses_what_it_cannot_learn(make_task):
-    learner = learner_of(epochs=0)
-    with pytest.raises(ValueError, match=r"den\.predict: unknown task_id 0"):
-        learner.predict(np.zeros((1, 6)), 0)
-    with pytest.raises(TypeError, match=r"den: .*must be of kind classification, got regression"):
-        learner.learn(Task("r", [[0.0]], [[0.0]], [[1.0]], [[1.0]]))
-    learner.learn(make_task(0), progress=False)
-    with pytest.raises(ValueError, match="den: task 'task 1' has 5 inputs, the network 6"):
-        learner.learn(make_task(1, inputs=5), progress=False)
-    for wrong in (
-        {"hidden": ()},
-        {"sparsity": -1.0},
-        {"drift": np.inf},
-        {"loss_threshold": np.nan},
-        {"split_threshold": -0.1},
-        {"expand_units": 0},
-        {"head_epochs": -1},
-        {"single_head": True},
-    ):
-        with pytest.raises(ValueError, match=f"den: {next(iter(wrong))} must"):
-            Settings(**wrong)
-    assert method("den").learner is DEN

@@ -294,10 +294,3 @@ def test_a_memory_that_is_not_finite_ends_training(name, make_task):
         np.errstate(all="ignore"),
     ):
         learner.learn(make_task(1), progress=False)
-
-
-@pytest.mark.parametrize("name", BOTH)
-def test_settings_out_of_range_are_refused(name):
-    for wrong in ({"buffer": "best"}, {"buffer_size": -1}):
-        with pytest.raises(ValueError, match=f"{name}: {next(iter(wrong))} must"):
-            method(name).settings(**wrong)

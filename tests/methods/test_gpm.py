@@ -8,7 +8,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ibpcl.continual.loop import learn_stream
-from ibpcl.methods import method
 from ibpcl.methods.gpm import GPM, Settings, extended, inputs_of_layers, projection
 from ibpcl.methods.naive import Naive
 from ibpcl.methods.naive import Settings as NaiveSettings
@@ -115,13 +114,3 @@ def test_it_learns(make_task, changes):
     )
     assert np.diagonal(last.accuracy).min() > 0.8
     assert {record.phase for record in last.history} == {"gpm"}
-
-
-def test_it_refuses_what_it_cannot_do(make_task):
-    for wrong in ({"threshold": 1.5}, {"examples": 0}, {"network": "conv:8"}):
-        with pytest.raises(ValueError, match=f"gpm: {next(iter(wrong))} must"):
-            Settings(**wrong)
-    learner = learner_of(epochs=0)
-    with pytest.raises(ValueError, match=r"gpm\.predict: unknown task_id 0"):
-        learner.predict(np.zeros((1, 6)), 0)
-    assert method("gpm").learner is GPM

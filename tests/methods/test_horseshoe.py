@@ -8,7 +8,7 @@ import pytest
 from ibpcl.continual.loop import learn_stream
 from ibpcl.continual.task import Task
 from ibpcl.inference.backend import backend
-from ibpcl.methods import horseshoe, method
+from ibpcl.methods import horseshoe
 from ibpcl.methods import vcl as vcl_method
 from ibpcl.methods.horseshoe import Horseshoe, Settings, sizes
 from ibpcl.methods.sequential import accept
@@ -35,12 +35,6 @@ SMALL = Settings(**COMMON, start_scale=0.5)
 
 def learner_of(seed=1, **changes):
     return Horseshoe(dataclasses.replace(SMALL, **changes), seed, "numpy")
-
-
-def same(one, other):
-    assert one.state().keys() == other.state().keys()
-    for name, value in one.state().items():
-        np.testing.assert_array_equal(value, other.state()[name], err_msg=name)
 
 
 @pytest.mark.parametrize("hidden", [(8,), (7, 5)])
@@ -182,39 +176,8 @@ def test_it_learns_and_keeps(make_task, changes):
     assert {record.phase for record in last.history} == {"horseshoe"}
 
 
-@pytest.mark.parametrize("changes", [{}, {"scales": "weights"}, {"single_head": True}])
-def test_it_is_saved_and_goes_on_bit_for_bit(make_task, tmp_path, changes):
-    whole = learner_of(**changes)
-    phases = [record.phase for record in whole.learn(make_task(0), progress=False)]
-    assert phases == ["likelihood"] * 3 + ["horseshoe"] * 4
-    whole.save(tmp_path / "horseshoe.npz")
-    copy = Horseshoe.load(tmp_path / "horseshoe.npz")
-    for learner in (whole, copy):
-        learner.learn(make_task(1), progress=False)
-    same(copy, whole)
-    x = make_task(0).x_test
-    np.testing.assert_array_equal(copy.predict(x, 0), whole.predict(x, 0))
-    if "single_head" in changes:  # one head, one network, one structure
-        np.testing.assert_array_equal(copy.predict(x, 0), copy.predict(x, 1))
-        assert [name for name in whole.state() if "mask" in name] == ["memory.mask1.hidden0"]
-
-
-def test_it_refuses_what_it_cannot_learn(make_task):
-    learner = learner_of(epochs=0, likelihood_epochs=0)
-    with pytest.raises(ValueError, match=r"horseshoe\.predict: unknown task_id 0"):
-        learner.predict(np.zeros((1, 6)), 0)
-    with pytest.raises(ValueError, match=r"horseshoe\.masks: unknown task_id 0"):
-        learner.masks(0)
-    learner.learn(make_task(0), progress=False)
-    with pytest.raises(ValueError, match="5 inputs, the network 6"):
-        learner.learn(make_task(1, inputs=5))
-    for wrong in (
-        {"scales": "layers"},
-        {"scale_rate": -1.0},
-        {"global_scale": 0.0},
-        {"start_scale": 0.0},
-        {"threshold": 1.0},
-    ):
-        with pytest.raises(ValueError, match=f"horseshoe: {next(iter(wrong))} must"):
-            Settings(**wrong)
-    assert method("horseshoe").learner is Horseshoe
+def test_one_head_has_one_structure(make_task):
+    learner = learner_of(single_head=True)
+    for t in range(2):
+        learner.learn(make_task(t), progress=False)
+    assert [name for name in learner.state() if "mask" in name] == ["memory.mask1.hidden0"]

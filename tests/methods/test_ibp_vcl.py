@@ -6,9 +6,7 @@ import numpy as np
 import pytest
 
 from ibpcl.continual.loop import learn_stream
-from ibpcl.continual.task import Task
 from ibpcl.inference.backend import backend
-from ibpcl.methods import method
 from ibpcl.methods import vcl as vcl_method
 from ibpcl.methods.ibp_vcl import IBPVCL, Settings
 from ibpcl.methods.sequential import accept
@@ -39,12 +37,6 @@ SMALL = Settings(**COMMON, alpha=20.0, mask_rate=0.05)
 
 def learner_of(seed=1, **changes):
     return IBPVCL(dataclasses.replace(SMALL, **changes), seed, "numpy")
-
-
-def same(one, other):
-    assert one.state().keys() == other.state().keys()
-    for name, value in one.state().items():
-        np.testing.assert_array_equal(value, other.state()[name], err_msg=name)
 
 
 def units(inputs, hidden, outputs, **options):
@@ -260,54 +252,9 @@ def test_it_learns_and_keeps(make_task, changes):
     assert {record.phase for record in last.history} == {"ibp_vcl"}
 
 
-@pytest.mark.parametrize("changes", [{}, {"offsets": True, "single_head": True}])
-def test_it_is_saved_and_goes_on_bit_for_bit(make_task, tmp_path, changes):
-    whole = learner_of(**changes)
-    phases = [record.phase for record in whole.learn(make_task(0), progress=False)]
-    assert phases == ["likelihood"] * 3 + ["ibp_vcl"] * 4
-    whole.save(tmp_path / "ibp_vcl.npz")
-    copy = IBPVCL.load(tmp_path / "ibp_vcl.npz")
-    for learner in (whole, copy):
-        learner.learn(make_task(1), progress=False)
-    same(copy, whole)
-    x = make_task(0).x_test
-    np.testing.assert_array_equal(copy.predict(x, 0), whole.predict(x, 0))
-    np.testing.assert_allclose(copy.predict(x, 1).sum(axis=1), 1, rtol=1e-5)
-    # one head, one network: tasks are predicted alike
-    if changes:
-        np.testing.assert_array_equal(copy.predict(x, 0), copy.predict(x, 1))
-    fresh = learner_of()
-    fresh.load_state(fresh.state())
-    assert fresh.knowledge.own == () and fresh.inputs is None
-
-
 def test_both_backends_learn_the_same(make_task):
     first, second = (IBPVCL(SMALL, 1, name) for name in ("numpy", "numba"))
     for learner in (first, second):
         learner.learn(make_task(0), progress=False)
     for name, value in first.state().items():
         np.testing.assert_allclose(second.state()[name], value, rtol=2e-2, atol=2e-3, err_msg=name)
-
-
-def test_it_refuses_what_it_cannot_learn(make_task):
-    learner = learner_of(epochs=0, single_head=True)
-    with pytest.raises(ValueError, match=r"ibp_vcl\.predict: unknown task_id 0"):
-        learner.predict(np.zeros((1, 6)), 0)
-    with pytest.raises(TypeError, match="must be of kind classification, got regression"):
-        learner.learn(Task("r", [[0.0]], [[0.0]], [[1.0]], [[1.0]]))
-    learner.learn(make_task(0), progress=False)
-    with pytest.raises(ValueError, match="5 inputs, the network 6"):
-        learner.learn(make_task(1, inputs=5))
-    with pytest.raises(ValueError, match=r"must have 2 outputs.* got 3"):
-        learner.learn(make_task(1, classes=3))
-    for wrong in (
-        {"hidden": ()},
-        {"samples": 0},
-        {"mask_rate": -1.0},
-        {"alpha": 0.0},
-        {"tau_end": 0.0},
-        {"mask_kl": "other"},
-    ):
-        with pytest.raises(ValueError, match=f"ibp_vcl: {next(iter(wrong))} must"):
-            Settings(**wrong)
-    assert method("ibp_vcl").learner is IBPVCL

@@ -1,12 +1,9 @@
 """Methods on images without labels: exact limits, shared parameters, and saved learners."""
 
-import dataclasses
-
 import numpy as np
 import pytest
 
 from ibpcl.continual import fisher
-from ibpcl.continual.task import Task
 from ibpcl.inference import objectives
 from ibpcl.inference.backend import backend
 from ibpcl.inference.loop import Fit
@@ -205,26 +202,6 @@ def test_it_repeats_itself_and_comes_back_from_a_file(name, make_images, tmp_pat
     model = learner.latent_model(0)
     np.testing.assert_array_equal(model.encode(x), learner.latent_model(0).encode(x))
     assert model.decode(model.encode(x)[0]).shape == x.shape
-
-
-@pytest.mark.parametrize("name", NAMES)
-def test_a_task_that_does_not_fit_is_refused(name, make_images, make_task):
-    learner = learn(name, 1, make_images, epochs=1)
-    with pytest.raises(TypeError, match="must be of kind images, got classification"):
-        learner.learn(make_task(0))
-    with pytest.raises(ValueError, match="task 'wide' has 9 inputs, the network 25"):
-        learner.learn(Task("wide", x_train=np.zeros((4, 9)), x_test=np.zeros((2, 9))))
-    with pytest.raises(ValueError, match=f"{name}.latent_model: unknown task_id 1"):
-        learner.latent_model(1)
-    for change in (
-        {"hidden": ()},
-        {"shared_layers": 0},
-        {"activation": "gelu"},
-        {"rate": -1.0},
-        {"batch": 0},
-    ):
-        with pytest.raises(ValueError, match=f"{name}: {next(iter(change))}"):
-            dataclasses.replace(learner.settings, **change)
 
 
 @pytest.mark.parametrize(

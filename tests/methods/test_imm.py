@@ -88,9 +88,3 @@ def test_transfer_keeps_solutions_close(make_task):
         for learner in (far, close)
     ]
     assert distances[1] < distances[0] / 2
-
-
-def test_settings_out_of_range_are_refused():
-    for wrong in ({"merge": "median"}, {"alpha_last": 1.5}, {"transfer": -1.0}):
-        with pytest.raises(ValueError, match=f"imm: {next(iter(wrong))} must"):
-            Settings(**wrong)

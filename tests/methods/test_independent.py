@@ -87,41 +87,11 @@ def test_more_epochs_fit_better_and_the_history_says_so():
     assert history[-1].elbo == history[-1].log_likelihood  # without any KL divergence
 
 
-def test_a_saved_learner_is_the_learner(tmp_path):
-    learner, _ = learned(2, hidden=(8, 6))
-    learner.save(tmp_path / "learner.npz")
-    copy = Independent.load(tmp_path / "learner.npz")
-    assert copy.settings == learner.settings
-    x = task(0).x_test
-    for t in range(2):
-        np.testing.assert_array_equal(copy.predict(x, t), learner.predict(x, t))
-    for one in (copy, learner):
-        one.learn(task(2), progress=False)
-    np.testing.assert_array_equal(copy.knowledge.own[2], learner.knowledge.own[2])
-
-
 def test_the_two_starts_differ_and_have_their_spread():
     network = plain_network(400, (300,), 2)
     for start, deviation in (("uniform", 1 / np.sqrt(3 * 400)), ("he", np.sqrt(2 / 400))):
         weight, _ = network.weights(network.start(np.random.default_rng(0), start))[0]
         assert weight.std() == pytest.approx(deviation, rel=0.02)
-
-
-@pytest.mark.parametrize(
-    "settings",
-    [
-        {"hidden": ()},
-        {"hidden": (0,)},
-        {"epochs": -1},
-        {"batch": 0},
-        {"rate": -1.0},
-        {"rate": np.nan},
-        {"start": "zeros"},
-    ],
-)
-def test_settings_out_of_range_are_refused(settings):
-    with pytest.raises(ValueError, match=f"independent: {next(iter(settings))} must"):
-        Settings(**settings)
 
 
 def test_what_it_cannot_learn_is_refused():

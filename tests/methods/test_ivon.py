@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from ibpcl.continual.loop import learn_stream
 from ibpcl.exact import approximations
 from ibpcl.exact.tiny import TinyNetwork
-from ibpcl.methods import ivon, method
+from ibpcl.methods import ivon
 from ibpcl.methods.ivon import IVON, RULES, Settings, next_precision, update
 from ibpcl.models.elbo import Prior
 
@@ -171,30 +171,3 @@ def test_it_learns_and_keeps(make_task, changes):
     )
     assert last.accuracy[1].min() > 0.85
     assert {record.phase for record in last.history} == {"ivon"}
-
-
-@pytest.mark.parametrize("changes", [{}, {"single_head": True, "likelihood_epochs": 2}])
-def test_it_is_saved_and_goes_on_bit_for_bit(make_task, tmp_path, changes):
-    whole = learner_of(**changes)
-    whole.learn(make_task(0), progress=False)
-    whole.save(tmp_path / "ivon.npz")
-    copy = IVON.load(tmp_path / "ivon.npz")
-    for learner in (whole, copy):
-        learner.learn(make_task(1), progress=False)
-    for name, value in copy.state().items():
-        np.testing.assert_array_equal(value, whole.state()[name], err_msg=name)
-    x = make_task(0).x_test
-    np.testing.assert_array_equal(copy.predict(x, 0), whole.predict(x, 0))
-
-
-def test_it_refuses_what_it_cannot_learn(make_task):
-    learner = learner_of(epochs=0)
-    with pytest.raises(ValueError, match=r"ivon\.predict: unknown task_id 0"):
-        learner.predict(np.zeros((1, 6)), 0)
-    learner.learn(make_task(0), progress=False)
-    with pytest.raises(ValueError, match="5 inputs, the network 6"):
-        learner.learn(make_task(1, inputs=5))
-    for wrong in ({"rule": "adam"}, {"rate": -1.0}, {"curvature_rate": 1.5}, {"momentum": 1.0}):
-        with pytest.raises(ValueError, match=f"ivon: {next(iter(wrong))} must"):
-            Settings(**wrong)
-    assert method("ivon").learner is IVON

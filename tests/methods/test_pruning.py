@@ -264,17 +264,3 @@ def test_too_few_examples_to_hold_some_out_are_an_error(make_task):
     with pytest.raises(TrainingError, match=r"pruning: held_out = 0\.1 of the 4 training examples"):
         learner_of().learn(make_task(0, examples=4), progress=False)
     learner_of(threshold=0.1).learn(make_task(0, examples=4), progress=False)
-
-
-def test_settings_out_of_range_are_refused():
-    for wrong in (
-        {"sparsity": -1.0},
-        {"margin": -0.1},
-        {"margin": 1.1},
-        {"held_out": 0.0},
-        {"held_out": 1.0},
-        {"threshold": np.nan},
-        {"single_head": True},
-    ):
-        with pytest.raises(ValueError, match=f"pruning: {next(iter(wrong))} must"):
-            Settings(**wrong)

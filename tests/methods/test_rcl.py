@@ -231,26 +231,6 @@ def test_a_task_stores_its_units_its_head_and_its_trials(make_task, monkeypatch)
         )
 
 
-@pytest.mark.parametrize(
-    "wrong",
-    [
-        {"trials": 0},
-        {"most_units": -1},
-        {"unit_cost": -1.0},
-        {"unit_cost": np.nan},
-        {"held_out": 0.0},
-        {"held_out": 1.0},
-        {"controller_units": 0},
-        {"controller_rate": -1.0},
-        {"value_rate": np.inf},
-        {"single_head": True},
-    ],
-)
-def test_settings_out_of_range_are_refused(wrong):
-    with pytest.raises(ValueError, match=f"rcl: {next(iter(wrong))} must"):
-        Settings(**wrong)
-
-
 def test_a_task_too_small_to_hold_anything_out_is_refused(make_task):
     learner = learned(make_task, 1)
     with pytest.raises(

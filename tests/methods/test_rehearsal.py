@@ -5,7 +5,7 @@ from functools import partial
 import numpy as np
 import pytest
 
-from ibpcl.methods import joint, naive, rehearsal
+from ibpcl.methods import joint, naive
 from ibpcl.methods.pooled import pooled_likelihood, start_all
 from ibpcl.methods.rehearsal import Rehearsal, Settings, minibatch
 
@@ -83,9 +83,3 @@ def test_a_buffer_holds_examples_of_its_task(make_task, buffer):
         assert task.y_train[n] == label
     groups, whole = minibatch(learner.context, make_task(1, examples=30), np.arange(10))
     assert [group.scale for group in groups] == [3, 120 / 7] and whole == 150
-
-
-def test_settings_out_of_range_are_refused():
-    for wrong in ({"buffer": "best"}, {"buffer_size": 0}, {"weight": -1.0}):
-        with pytest.raises(ValueError, match=f"rehearsal: {next(iter(wrong))} must"):
-            rehearsal.Settings(**wrong)

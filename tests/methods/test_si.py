@@ -98,9 +98,3 @@ def test_a_large_weight_holds_the_weights(make_task):
         learner.learn(make_task(1), progress=False)
         moved.append((importance * (learner.knowledge.shared - first) ** 2).sum())
     assert moved[1] < moved[0] / 5
-
-
-def test_settings_out_of_range_are_refused():
-    for wrong in ({"weight": -1.0}, {"damping": 0.0}):
-        with pytest.raises(ValueError, match=f"si: {next(iter(wrong))} must"):
-            Settings(**wrong)

@@ -7,13 +7,11 @@ import pytest
 
 from ibpcl.continual import coresets
 from ibpcl.continual.loop import learn_stream
-from ibpcl.continual.task import Task
 from ibpcl.errors import TrainingError
 from ibpcl.inference import objectives
 from ibpcl.inference.backend import backend
 from ibpcl.inference.loop import Fit
 from ibpcl.inference.objectives import Data
-from ibpcl.methods import method
 from ibpcl.methods.npbcl import NPBCL, masked_prior
 from ibpcl.methods.npbcl import Settings as NPBCLSettings
 from ibpcl.methods.sequential import accept, start
@@ -35,11 +33,6 @@ SMALL = Settings(
 
 def learner_of(seed=1, **changes):
     return VCL(dataclasses.replace(SMALL, **changes), seed, "numpy")
-
-
-def same(one, other):
-    for name, value in one.state().items():
-        np.testing.assert_array_equal(value, other.state()[name], err_msg=name)
 
 
 def random_model(seed=0, examples=7):
@@ -219,27 +212,6 @@ def test_the_posterior_is_the_next_prior(make_task):
     np.testing.assert_array_equal(prior.log_sigma[shared:], 0)
 
 
-@pytest.mark.parametrize(
-    "changes",
-    [{}, {"coreset": "random", "coreset_size": 10, "coreset_epochs": 3, "single_head": True}],
-)
-def test_it_is_saved_and_goes_on_bit_for_bit(make_task, tmp_path, changes):
-    whole = learner_of(**changes)
-    assert [record.phase for record in whole.learn(make_task(0), progress=False)] == [
-        "likelihood"
-    ] * 3 + ["vcl"] * 4
-    whole.save(tmp_path / "vcl.npz")
-    copy = VCL.load(tmp_path / "vcl.npz")
-    for learner in (whole, copy):
-        learner.learn(make_task(1), progress=False)
-    same(copy, whole)
-    x = make_task(0).x_test
-    np.testing.assert_array_equal(copy.predict(x, 0), whole.predict(x, 0))
-    # one head, one network: tasks are predicted alike
-    if changes:
-        np.testing.assert_array_equal(copy.predict(x, 0), copy.predict(x, 1))
-
-
 def test_a_coreset_is_taken_out_of_the_training_data(make_task):
     learner = learner_of(coreset="random", coreset_size=10, epochs=0, likelihood_epochs=0)
     task = make_task(0)
@@ -253,24 +225,3 @@ def test_a_coreset_is_taken_out_of_the_training_data(make_task):
     np.testing.assert_array_equal(np.sort(rows, axis=0), np.sort(task.x_train, axis=0))
     with pytest.raises(TrainingError, match="takes all 120 examples"):
         learner_of(coreset="random", coreset_size=120).learn(task)
-
-
-def test_it_refuses_what_it_cannot_learn(make_task):
-    learner = learner_of(epochs=0, single_head=True)
-    with pytest.raises(TypeError, match="must be of kind classification, got regression"):
-        learner.learn(Task("r", [[0.0]], [[0.0]], [[1.0]], [[1.0]]))
-    learner.learn(make_task(0), progress=False)
-    with pytest.raises(ValueError, match="5 inputs, the network 6"):
-        learner.learn(make_task(1, inputs=5))
-    with pytest.raises(ValueError, match=r"must have 2 outputs.* got 3"):
-        learner.learn(make_task(1, classes=3))
-    for wrong in (
-        {"hidden": ()},
-        {"samples": 0},
-        {"rate": -1.0},
-        {"prior_sigma": 0.0},
-        {"coreset": "best"},
-    ):
-        with pytest.raises(ValueError, match=f"vcl: {next(iter(wrong))} must"):
-            Settings(**wrong)
-    assert method("vcl").learner is VCL
