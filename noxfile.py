@@ -6,8 +6,9 @@
 allows: ``nox``.
 
 ``nox -s tests-3.13`` runs one of the sessions; ``nox -s oldest -- tests/kernels`` gives pytest its
-arguments.  A Python that is not installed is left out.  ``nox -s speed`` compares the start, a
-short run and its memory with the last version tag, and ``nox -s speed -- COMMIT`` with a commit.
+arguments.  A Python that is not installed is left out.  ``nox -s coverage`` counts the lines that
+the tests run.  ``nox -s speed`` compares the start, a short run and its memory with the last
+version tag, and ``nox -s speed -- COMMIT`` with a commit.
 
 What was tested, and the result ("part": MEANINGFUL, which ``oldest`` runs):
 
@@ -36,6 +37,8 @@ nox.options.default_venv_backend = "uv|virtualenv"
 nox.options.error_on_missing_interpreters = False
 nox.options.sessions = ["tests", "oldest"]
 PYTHONS = ("3.11", "3.12", "3.13", "3.14")
+# The packages whose lines are counted.
+COVERED = ("primitives", "models", "inference", "continual", "methods", "verify")
 # The tests of the package's own dependencies: floors, files, kernels, the checker, the image sets.
 MEANINGFUL = (
     "tests/test_cli.py",
@@ -78,6 +81,15 @@ def oldest(session):
         "ignore:glyphs:UserWarning",
         *(session.posargs or MEANINGFUL),
     )
+
+
+@nox.session
+def coverage(session):
+    """Measure the lines of the mathematics that the tests run; below 90 percent, it fails."""
+    session.install(".[test]", "pytest-cov>=5")
+    packages = [f"--cov=ibpcl.{name}" for name in COVERED]
+    options = ["--cov-report=term:skip-covered", "--cov-fail-under=90", *session.posargs]
+    session.run("pytest", "--quiet", "--numprocesses", "auto", *packages, *options)
 
 
 @nox.session
