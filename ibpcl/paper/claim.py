@@ -77,6 +77,7 @@ TERMS = {
     "metrics": _ABLATION,
     "metrics-tuned": _TUNED,
     "forgetting": _DEFAULTS,
+    "forgetting-tuned": _TUNED,
     "scenarios": Terms(
         "unequal", f"{_DEFAULTS.words}; exact regression has no epochs and was not searched"
     ),

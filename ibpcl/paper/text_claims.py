@@ -847,8 +847,8 @@ def _experiments():
             "Until the end, tasks 1 to 4 of Permuted MNIST change by "
             f"{entry('forgetting', until, 'ours', earlier)} points with NPBCL and by "
             f"{entry('forgetting', until, 'VCL', earlier)} with VCL, which has its untuned 5 "
-            "epochs here. With the settings of a search, backward transfer of VCL is "
-            f"{entry('metrics-tuned', METRICS, 'VCL', 'BWT')}. {BY_CONSTRUCTION}",
+            "epochs here. With the settings of a search, VCL changes by "
+            f"{entry('forgetting-tuned', until, 'VCL', earlier)}. {BY_CONSTRUCTION}",
             DEFINED,
             "ibpcl reproduce forgetting",
             page="forgetting.md#forgetting-task-by-task",
