@@ -81,6 +81,7 @@ TERMS = {
     "scenarios": Terms(
         "unequal", f"{_DEFAULTS.words}; exact regression has no epochs and was not searched"
     ),
+    "scenarios-tuned": _TUNED,
     "probe-over-tasks": Terms(
         "unequal",
         f"{_DEFAULTS.words}. The rows of NPBCL with the same masks are on equal terms: the "
@@ -112,6 +113,7 @@ TERMS = {
             "links",
             "mask-kl",
             "masks",
+            "masks-alpha-10",
             "masks-printed",
             "sharing",
             "sharing-printed",

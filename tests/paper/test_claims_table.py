@@ -24,6 +24,7 @@ from ibpcl.methods import METHODS
 from ibpcl.paper import numbers
 from ibpcl.paper.claim import (
     ABLATION,
+    COLUMNS,
     FINAL,
     GROWING,
     IN_THE_END,
@@ -509,6 +510,20 @@ def test_at_the_printed_settings_the_masked_prior_and_coresets_do_what_the_rows_
             if interval(change(row, data, column))[0] > 0
         ]
         assert found == [settled]
+
+
+def test_alpha_controls_sparsity_and_columns(lines):
+    for task in ("task 1", "task 5"):
+        few, many = (
+            values(lines, record, COLUMNS, "Split MNIST, columns in use", task)
+            for record in ("masks-alpha-10", "masks-printed")
+        )
+        assert interval(few - many)[1] < 0
+    densities = [
+        values(lines, "claims", "Split MNIST: what is changed", f"alpha {alpha}", "density").mean()
+        for alpha in (10, 30, 200)
+    ]
+    assert densities == sorted(densities)
 
 
 def test_twelve_trials_from_the_printed_settings_reach_the_default_on_letters(lines):
