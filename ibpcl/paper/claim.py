@@ -82,6 +82,7 @@ TERMS = {
         "unequal", f"{_DEFAULTS.words}; exact regression has no epochs and was not searched"
     ),
     "scenarios-tuned": _TUNED,
+    "calibration-tuned": _TUNED,
     "probe-over-tasks": Terms(
         "unequal",
         f"{_DEFAULTS.words}. The rows of NPBCL with the same masks are on equal terms: the "
