@@ -95,9 +95,9 @@ def coverage(session):
 @nox.session
 def speed(session):
     """Compare start, short run and memory with the last version tag, or another: -- COMMIT."""
-    options = [text for text in session.posargs if text.startswith("-")]
-    commits = [text for text in session.posargs if not text.startswith("-")]
-    commit = commits[0] if commits else newest_tag(session)
+    named = session.posargs[:1] and not session.posargs[0].startswith("-")
+    commit = session.posargs[0] if named else newest_tag(session)
+    options = session.posargs[1:] if named else session.posargs
     folder = session.create_tmp()
     archive = f"{folder}/old.zip"
     session.run("git", "archive", f"--output={archive}", commit, external=True)
