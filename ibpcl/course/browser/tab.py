@@ -110,7 +110,7 @@ def save(name, text):
     Raises
     ------
     UserError
-        If it is no file of the folder.
+        If it is not a file of the folder.
     """
     _write(name, text)
     return state()
@@ -193,7 +193,7 @@ def take(data):
     except (zipfile.BadZipFile, UnicodeDecodeError) as error:
         raise UserError(f"browser: this is not a zip of a folder of the path: {error}") from None
     if PROGRESS not in found:
-        raise UserError(f"browser: the zip has no {PROGRESS}, so it is no folder of the path")
+        raise UserError(f"browser: the zip has no {PROGRESS}, so it is not a folder of the path")
     kept = {path: path.read_bytes() for path in Path(FOLDER).glob("*.*")}
     try:
         for path in kept:
