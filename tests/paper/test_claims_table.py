@@ -512,6 +512,17 @@ def test_at_the_printed_settings_the_masked_prior_and_coresets_do_what_the_rows_
         assert found == [settled]
 
 
+def test_transfer_between_tasks_has_the_signs_that_the_rows_name(lines):
+    signs = {}
+    for data in SETS.split("; "):
+        ours, fresh = (
+            values(lines, "transfer", FINAL, row, data) for row in ("ours", "ours, one per task")
+        )
+        low, high = interval(ours - fresh)
+        signs[data] = int(low > 0) - int(high < 0)
+    assert signs == {"Split MNIST": 1, "notMNIST": 1, "Permuted MNIST": -1, "Fashion MNIST": 0}
+
+
 def test_alpha_controls_sparsity_and_columns(lines):
     for task in ("task 1", "task 5"):
         few, many = (
