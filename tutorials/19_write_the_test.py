@@ -327,14 +327,14 @@ print(f"right gradient, best step: {right.min():.0e}; smallest mistake: {least:.
 # Solutions are in `solutions/19_write_the_test.py`; `ibpcl check` checks their
 # gradients.
 #
-# 1. **A blind spot of a property.** The gradient of `standardize` is also orthogonal to
-#    the output: the sum of $dx \cdot y$ over a column is zero. Which of the eight mistakes does
-#    a test of this property catch? *Hint:* multiply the input by a number; what does the
-#    output do?
-# 2. **A loss.** Write the mean squared error of a batch as a pair, and a test that
-#    catches a sum in place of the mean, a missing two, and the other sign. Which batch
-#    hides the first of them? *Hint:* a mean of one number.
-# 3. **The least tolerance.** Compute the error of the right gradient at ten random
+# 1. **Behind a cotangent of ones.** At another cotangent, the gradient of `standardize`
+#    is orthogonal to the output: the sum of $dx \cdot y$ over a column is zero. Which of the eight
+#    mistakes does a test of this property catch? *Hint:* multiply the input by a number;
+#    what does the output do?
+# 2. **A test for a layer.** Take a loss as the last layer: write the mean squared error of
+#    a batch as a pair, and a test that catches a sum in place of the mean, a missing two,
+#    and the other sign. Which batch hides the first of them? *Hint:* a mean of one number.
+# 3. **The tolerance of a test.** Compute the error of the right gradient at ten random
 #    batches with the step of this tutorial. Which tolerance accepts all of them with a
 #    margin of a factor ten? Compare it with the smallest mistake. *Hint:* the maximum of
 #    the errors.

@@ -20,7 +20,7 @@ def standardize_vjp(dout, cache):
     return scale * (dout - dout.mean(axis=0) - y * np.mean(dout * y, axis=0))
 
 
-# Exercise 1: A blind spot of a property.
+# Exercise 1: Behind a cotangent of ones.
 #
 # A batch that is multiplied by a number has the same output, so the gradient has no
 # part along the centered batch, which is along y. The property depends on the variance
@@ -47,7 +47,7 @@ def brackets():
     }
 
 
-# Exercise 2: A loss.
+# Exercise 2: A test for a layer.
 #
 # Differences at a random batch of several rows catch all three. A batch with one number
 # hides the sum in place of the mean, because both are the number itself.
@@ -83,7 +83,7 @@ def summed(dout, cache):
     return tuple(cache[0].size * each for each in mean_squared_error_vjp(dout, cache))
 
 
-# Exercise 3: The least tolerance.
+# Exercise 3: The tolerance of a test.
 #
 # The largest error of ten batches is about 1e-9 or less. Ten times this is far below
 # the smallest mistake of the tutorial, which is a tenth or more.
