@@ -334,7 +334,8 @@ def main():
     from tqdm import tqdm
 
     require_right()
-    hand, made = [], []
+    hand = []
+    made = []
     for name in tqdm(functions(), desc="planting"):
         ours, planted_here = of_function(name)
         hand += ours
