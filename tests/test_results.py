@@ -428,7 +428,6 @@ CONSTANTS = {
     },
     "classroom-collecting.md": {"1.5 GB": "setting"},
     "classroom-teachers.md": {
-        "other platforms (QTI 2.1)": "version of the format",
         "kind 0.25, line 0.25, mended gradient 0.35 (all inputs right), proof 0.15": "points",
         "Ubuntu 22.04": "version",
         "Python 3.11 or 3.12": "version",

@@ -68,10 +68,12 @@ OPTIONAL = (*OPTIONAL, *BLENDED)
 NEWER = (
     "coreset_selection",
     "coreset_tasks",
+    "full_head",
     "grow_by",
     "growth",
     "mask_gradient",
     "network",
+    "rank",
     "rebar_eta",
     "shuffled",
 )

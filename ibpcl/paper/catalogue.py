@@ -286,6 +286,10 @@ def _installed(groups=GROUPS):
         from ibpcl.paper import densities
 
         found += checks_in(densities)
+    if {"samplers", "divergences"} & groups:
+        from ibpcl.paper import covariances
+
+        found += checks_in(covariances)
     if "divergences" in groups:
         from ibpcl.paper import divergences, expectations
 

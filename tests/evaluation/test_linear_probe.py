@@ -191,8 +191,8 @@ def test_bad_arguments_are_refused(monkeypatch):
 @pytest.mark.parametrize(
     "name",
     quick(
-        [name for name in METHODS if name != "replay"],
-        METHODS,
+        [name for name in METHODS if name not in ("replay", "m2")],
+        [name for name in METHODS if name != "m2"],  # one representation per image and class
         "replay trains its generator as well",
     ),
 )

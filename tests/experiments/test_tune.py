@@ -93,7 +93,7 @@ def test_no_method_has_more_epochs_than_npbcl_and_each_may_have_as_many():
     }
     for experiment, examples in most.items():
         allowed = sum(configure(experiment, method="npbcl").settings.epochs_for(examples))
-        for method in SPACES.keys() - {"npbcl"}:
+        for method in SPACES.keys() - {"npbcl", "m2"}:  # the two phases of an epoch of NPBCL
             values = plan(experiment, method).space["epochs"].values
             assert max(values) == allowed or (experiment, max(values)) == ("split-mnist", 15), (
                 experiment,

@@ -197,6 +197,7 @@ VARIANTS = {
     "vae_ewc": {"separate": {"variant": "separate", "fisher": "empirical"}},
 }
 START = {
+    "m2": {"likelihood": "gaussian", "alpha": 20.0, "latent_alpha": 20.0},
     "npbcl": {"start_rho": 1.0, "likelihood_epochs": 1, "alpha": 6.0},
     "vae_npbcl": {"alpha": 20.0, "latent_alpha": 20.0},
 }

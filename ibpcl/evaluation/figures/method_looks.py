@@ -48,15 +48,15 @@ METHODS = {
     "pruning": Look("#117733", ">", "-"),
     "gvcl": Look("#663300", "<", "--"),
     "horseshoe": Look("#BB5566", "h", "-"),
-    "m2": Look("#999933", "p", "-"),
+    "m2": Look("#882E72", "H", "-"),
     "ivon": Look("#004488", "d", "-"),
     "gpm": Look("#AA3377", "p", "-"),
     "hibp_vcl": Look("#BB7788", "d", "--"),
     "frcl": Look("#555522", "h", "--"),
     "claw": Look("#225555", "<", ":"),
     "kronecker": Look("#228833", "p", "--"),
-    "progress": Look("#4477AA", "h", "--"),
-    "ucb": Look("#AA7744", "d", "--"),
+    "progress": Look("#4477AA", "h", ":"),
+    "ucb": Look("#AA7744", "*", "--"),
 }
 # For names that are not in the table.
 OTHERS = (

@@ -18,10 +18,22 @@ from ibpcl.paper.reproduce.rows import REFERENCE, method_rows, target
 EXAMPLES = (100, 10_000)
 
 
+def with_representation():
+    """Return the rows of methods whose network has one representation of an image.
+
+    A coreset refines copies of the posterior for predictions, not the representation.  M2 has one
+    representation per image and class.
+    """
+    return [
+        row
+        for row in method_rows(REFERENCE)
+        if "coreset" not in row.settings and row.method != "m2"
+    ]
+
+
 @target(
     ("probe-mnist", "probe-permuted-mnist"),
-    # A coreset refines copies of the posterior for predictions, not the representation.
-    lambda quick: [row for row in method_rows(REFERENCE) if "coreset" not in row.settings],
+    lambda quick: with_representation(),
     family="probe",
 )
 def linear_probe(results):
@@ -74,7 +86,7 @@ def linear_probe(results):
 
 @target(
     tuple(name for name, b in BENCHMARKS.items() if b.family == "probe" and "mnist" in name),
-    lambda quick: [row for row in method_rows(REFERENCE) if "coreset" not in row.settings],
+    lambda quick: with_representation(),
     family="probe",
     shown=("naive", "vcl", "npbcl", "independent"),
 )

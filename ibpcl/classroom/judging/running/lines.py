@@ -195,7 +195,8 @@ def library():
     """
     root = Path(errors.__file__).parent
     rooms = ("codeview", "sandbox", "verify")
-    files = [root / "errors.py", *(file for room in rooms for file in (root / room).rglob("*.py"))]
+    alone = (root / "errors.py", root / "palette.py")
+    files = [*alone, *(file for room in rooms for file in (root / room).rglob("*.py"))]
     texts = {
         path.relative_to(root.parent).with_suffix("").as_posix(): read_text(path)
         for path in sorted(files)
