@@ -37,7 +37,10 @@ class Only:
             raise ImportError(f"a tab has no {top}")
 REFUSED = ("numba", "llvmlite", "pooch", "pytest", "jupytext", "multiprocessing", "argcomplete")
 sys.meta_path.insert(0, Only)
-sys.path[:] = [ARCHIVE, *(path for path in sys.path if not path.startswith(SOURCE))]
+# The environment may lie inside the source tree, as .venv; its packages stay.
+KEPT = (sys.prefix, sys.base_prefix)
+ITS = [path for path in sys.path if path.startswith(SOURCE) and not path.startswith(KEPT)]
+sys.path[:] = [ARCHIVE, *(path for path in sys.path if path not in ITS)]
 import os, subprocess, threading
 def refused(*_, **__):
     raise OSError("a tab has no processes")
