@@ -101,14 +101,19 @@ def cells_of(text):
     try:
         import jupytext
     except ImportError as error:
-        raise UserError(
-            "class course: slides need jupytext, which comes with the extra: "
-            "pip install '.[classroom]'"
-        ) from error
+        raise _missing("jupytext") from error
     cells = jupytext.reads(text, fmt="py:percent").cells
     if not any(is_marked(cell) for cell in cells):
         raise UserError("class course: no cell of the tutorial is marked as a slide")
     return cells
+
+
+def _missing(package):
+    """Return the error that names a package of the extra."""
+    return UserError(
+        f"class course: slides need {package}, which comes with the extra: "
+        "pip install '.[classroom]'"
+    )
 
 
 def is_marked(cell):
@@ -174,6 +179,11 @@ def deck(cells, shown):
     Returns
     -------
     slides : list of Slide
+
+    Raises
+    ------
+    UserError
+        If markdown-it-py is not installed.
     """
     slides = []
     outputs = iter(shown)
@@ -225,8 +235,10 @@ def _text_slides(source, title):
 
 def _blocks(source):
     """Return a text as blocks, each with its kind."""
-    from markdown_it import MarkdownIt  # jupytext needs it too
-
+    try:
+        from markdown_it import MarkdownIt
+    except ImportError as error:
+        raise _missing("markdown-it-py") from error
     formulas = re.findall(r"\$\$.*?\$\$", source, re.DOTALL)
     numbers = iter(range(len(formulas)))
     # a line of a formula may begin like a list

@@ -3,6 +3,7 @@
 import html
 import importlib.util
 import re
+import sys
 from pathlib import Path
 
 import pytest
@@ -94,6 +95,15 @@ def test_a_tutorial_that_fails_is_named():
     cells = slides.cells_of(SCRIPT.replace("6 * 7", "1 / 0"))
     with pytest.raises(UserError, match=r"made .*ZeroDivisionError"):
         slides.run(cells, "made")
+
+
+@pytest.mark.parametrize(
+    ("module", "package"), [("jupytext", "jupytext"), ("markdown_it", "markdown-it-py")]
+)
+def test_a_missing_reader_is_named(monkeypatch, module, package):
+    monkeypatch.setitem(sys.modules, module, None)
+    with pytest.raises(UserError, match=package):
+        slides.deck(slides.cells_of(SCRIPT), [])
 
 
 def test_missing_reveal_is_named(monkeypatch):
