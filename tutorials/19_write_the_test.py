@@ -1,4 +1,4 @@
-# %% [markdown]
+# %% [markdown] slideshow={"slide_type": "slide"}
 # # 19. Write the test
 #
 # A test of a gradient can pass although the gradient is wrong. Then it is worse than no
@@ -30,7 +30,7 @@ plt.rcParams.update(
 )
 rng = np.random.default_rng(19)
 
-# %% [markdown]
+# %% [markdown] slideshow={"slide_type": "slide"}
 # ## The function
 #
 # Each column of a batch gets mean zero and variance one. This is the core of batch
@@ -43,7 +43,7 @@ rng = np.random.default_rng(19)
 # moves the mean and the variance of all others.
 
 
-# %%
+# %% slideshow={"slide_type": "slide"}
 def standardize(x):
     centered = x - x.mean(axis=0)
     scale = 1 / np.sqrt(np.mean(centered**2, axis=0))
@@ -58,14 +58,14 @@ def standardize_vjp(dout, cache):
 batch = rng.normal(size=(5, 3)) * (0.5, 1.0, 2.0)
 print(check(standardize, standardize_vjp, (batch,)))
 
-# %% [markdown]
+# %% [markdown] slideshow={"slide_type": "slide"}
 # ## The mistakes
 #
 # Here are eight ways to get it wrong: a path that was forgotten, a wrong sign, a factor
 # too many, a sum in place of a mean, a mean over the wrong axis.
 
 
-# %%
+# %% slideshow={"slide_type": "slide"}
 def no_mean_path(dout, cache):
     y, scale = cache
     return scale * (dout - y * np.mean(dout * y, axis=0))
@@ -117,7 +117,7 @@ MISTAKES = [
     no_output,
 ]
 
-# %% [markdown]
+# %% [markdown] slideshow={"slide_type": "slide"}
 # ## Tests that look reasonable
 #
 # The first compares shapes. The second uses a cotangent of ones, because the sum of all
@@ -129,7 +129,7 @@ MISTAKES = [
 # standardized, and columns of different scales.
 
 
-# %%
+# %% slideshow={"slide_type": "slide"}
 STEP = 1e-5
 
 
@@ -202,7 +202,7 @@ for test, row in zip(TESTS, caught, strict=True):
     print(f"{test.__name__:16s} catches {row.sum()} of {len(MISTAKES)}")
 print("right gradient passes:", all(test(standardize_vjp) for test in TESTS))
 
-# %% [markdown]
+# %% [markdown] slideshow={"slide_type": "slide"}
 # > **Stop and predict.** The test with ones compares with the exact gradient, which is
 # > zero. Why does it accept a gradient without the scale?
 #
@@ -216,7 +216,7 @@ print("right gradient passes:", all(test(standardize_vjp) for test in TESTS))
 #
 # The table shows who catches what. A filled square is a mistake that the test catches.
 
-# %% tags=["hide-input"] mystnb={"image": {"alt": "A grid of tests and mistakes. The row of shapes is empty, the rows in between are partly filled, and the row of the generic test is full."}}
+# %% slideshow={"slide_type": "slide"} tags=["hide-input"] mystnb={"image": {"alt": "A grid of tests and mistakes. The row of shapes is empty, the rows in between are partly filled, and the row of the generic test is full."}}
 figure, axis = plt.subplots(figsize=(7.0, 3.2), layout="constrained")
 axis.imshow(caught, cmap="Greys", vmin=0, vmax=1.6, aspect="auto")
 axis.set_xticks(
@@ -231,7 +231,7 @@ axis.set_xlabel("mistake")
 axis.set_ylabel("test")
 plt.show()
 
-# %% [markdown]
+# %% [markdown] slideshow={"slide_type": "slide"}
 # Each weak test has its own blind spot:
 #
 # - **Shapes** say nothing about numbers.
@@ -254,7 +254,7 @@ plt.show()
 # the error of the difference, and smaller than the error of a mistake. How wide is the
 # gap between them?
 
-# %% tags=["hide-input"] mystnb={"image": {"alt": "Relative errors over the step. The curve of the right gradient has the form of a V far below the flat lines of the wrong gradients; a dashed line for the tolerance lies between them."}}
+# %% slideshow={"slide_type": "slide"} tags=["hide-input"] mystnb={"image": {"alt": "Relative errors over the step. The curve of the right gradient has the form of a V far below the flat lines of the wrong gradients; a dashed line for the tolerance lies between them."}}
 steps = np.logspace(-11, -1, 41)
 saved_step = STEP
 curves = {}
@@ -283,7 +283,7 @@ right = curves["standardize_vjp"]
 least = min(curves[wrong.__name__][np.argmin(right)] for wrong in MISTAKES)
 print(f"right gradient, best step: {right.min():.0e}; smallest mistake: {least:.2f}")
 
-# %% [markdown]
+# %% [markdown] slideshow={"slide_type": "slide"}
 # The gap is many orders of magnitude wide. There is no need for a loose tolerance: a
 # test that must be loosened to pass has found something. The error is measured
 # relative to the *largest* entry of the gradient, because a small entry has few right
@@ -321,7 +321,8 @@ print(f"right gradient, best step: {right.min():.0e}; smallest mistake: {least:.
 # not show that the forward is right. It does not show that the gradient is right at
 # inputs that no test uses. Mistakes that nobody planted stay open, and so do two that
 # cancel. It shows that the test would have noticed each mistake that was tried.
-#
+
+# %% [markdown]
 # ## Exercises
 #
 # Solutions are in `solutions/19_write_the_test.py`; `ibpcl check` checks their
