@@ -239,6 +239,11 @@ NUMBERS = {
     "18a": lambda: (special.expit(1e-6) - special.expit(-1e-6)) / 2e-6 * (5 - 1),
     "18b": baseline_without_variance,
     "18c": equal_antithetic_masks,
+    # a line through L = sum(dout * out) at the two steps
+    "19a": lambda: np.polyfit([-0.01, 0.01], [[0.97, 2.02], [1.03, 2]] @ np.array([1, -2]), 1)[0],
+    "19b": lambda: np.linalg.norm([0, 0.02], np.inf) / np.linalg.norm([4, -0.01], np.inf),
+    "19e": lambda: first_zero(lambda tolerance: tolerance / 2e-9 - 0.2 / tolerance, 1e-8, 0.1),
+    "19h": lambda: np.mean([True] * 7 + [False] * (12 - 2 - 7)),
 }  # fmt: skip
 
 
@@ -289,6 +294,26 @@ def test_choices_that_state_a_number_or_code_are_right():
     for f in (np.exp, lambda x: np.sqrt(x * x + 1)):  # 3d
         assert abs((f(0.7 + 1e-200j).imag / 1e-200) - (f(0.7 + 1e-6) - f(0.7 - 1e-6)) / 2e-6) < 1e-9
     assert np.imag(np.abs(-0.7 + 1e-200j)) == 0 and np.imag(np.linalg.norm([0.7 + 1e-200j])) == 0
+
+
+def test_a_cotangent_of_ones_accepts_what_question_19d_says():
+    p = special.softmax(rng.standard_normal((4, 3)), axis=1)
+
+    def accepted(choice, dout):
+        names = {"np": np, "p": p, "dout": dout, "inner": (dout * p).sum(1, keepdims=True)}
+        return np.allclose(eval(choice.strip("`"), names), eval("p * (dout - inner)", names))
+
+    question = QUESTIONS["19d"]
+    for choice in question.choices:
+        assert accepted(choice, np.ones((4, 3))) == (choice in question.right)
+        assert not accepted(choice, rng.standard_normal((4, 3)))
+
+
+def test_only_the_matrix_of_question_19c_hides_a_missing_transpose():
+    question = QUESTIONS["19c"]
+    for choice in question.choices:
+        w = eval(choice.strip("`"), {"np": np, "rng": rng})
+        assert np.array_equal(w, w.T) == (choice in question.right)
 
 
 # --- QTI ------------------------------------------------------------------------------------------
