@@ -96,7 +96,8 @@ def test_the_resolved_configuration_reads_back_as_itself(tmp_path, changes):
     storage.write_toml(tmp_path / "config.toml", config.table)
     again = configure(tmp_path / "config.toml")
     assert again == config
-    assert again.table.keys() | {*OPTIONAL, *NEWER} == keys("npbcl").keys()
+    all_keys = keys("npbcl").keys()
+    assert again.table.keys() | (all_keys & {*OPTIONAL, *NEWER}) == all_keys
 
 
 def test_a_newer_setting_is_in_the_configuration_only_if_it_is_not_the_default(tmp_path):
