@@ -198,6 +198,18 @@ def build(routine):
             in_gradient=True,
         )
     matched = [(by_name[name], reading.at(returned, path)) for name, path in found.paths.items()]
+    if (
+        isinstance(returned, dict)
+        and len(returned) > len(found.paths)
+        and not routine.takes_cotangent
+        and all(np.array_equal(leaf.value, gradient) for leaf, gradient in matched)
+    ):
+        raise FormError(
+            f"{routine.title} returns its own inputs ({', '.join(found.paths)}) beside other "
+            "values, as a cache does, and no gradient function was found for it",
+            routine.usage,
+            in_gradient=True,
+        )
     main = out[0] if isinstance(out, tuple) else out
     modes = meaning.modes_of(main, matched, routine.takes_cotangent, routine.is_loss)
     if routine.is_averaged:

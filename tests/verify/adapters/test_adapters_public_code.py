@@ -2,6 +2,7 @@
 
 import pytest
 
+from ibpcl.errors import UserError
 from ibpcl.verify.running.checking import results_here
 from ibpcl.verify.running.user import Request
 
@@ -617,3 +618,32 @@ def check_inputs():
 @pytest.mark.parametrize(("right", "verdict"), [(1, "undecided"), (2, "wrong")])
 def test_dout_of_a_function_with_two_outputs_may_be_a_tuple(right, verdict, tmp_path):
     assert verdicts(tmp_path, ROTATED.format(right=right)) == [verdict]
+
+
+STATE = """
+import numpy as np
+def measure(x, w):
+    z = x * w
+    return np.sum(z**2) / 2, {returned}
+"""
+
+
+@pytest.mark.parametrize(
+    ("returned", "words"),
+    [
+        ('{"x": x, "w": w, "z": [z]}', "as a cache does"),
+        ('{"x": z * w, "w": z * x}', "ok"),
+        ('{"x": x, "w": w}', "wrong"),  # nothing beside the gradients: they are claimed
+        ('{"x": z * w, "w": z, "z": z}', "wrong"),
+    ],
+)
+def test_a_loss_with_a_cache_that_holds_its_inputs_has_no_gradient_there(returned, words, tmp_path):
+    path = tmp_path / "mine.py"
+    inputs = "def check_inputs():\n    return {'x': np.arange(1.0, 4.0), 'w': np.full(3, 0.7)}\n"
+    path.write_text(STATE.replace("{returned}", returned) + inputs, encoding="utf-8")
+    try:
+        (result,) = results_here(Request(str(path), ["measure"]))
+    except UserError as error:
+        assert words in str(error)
+    else:
+        assert words == result.verdict or words in result.text()
