@@ -34,7 +34,7 @@ Titles, times and prerequisites come from the chapters of ibpcl, and goals from 
 
 @dataclass(frozen=True)
 class Course:
-    """What a course of some length contains.
+    """Contents of a course of a given length.
 
     Attributes
     ----------

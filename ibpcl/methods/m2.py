@@ -134,7 +134,7 @@ def choose(y, per_class, seed, task_id):
 
 
 def partly_labelled(task, rows, label_weight):
-    """Return a task that tells the labels of some images only.
+    """Return a task with the labels of some images only.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""What the page of the browser course asks of Python.  Every function returns a text or JSON.
+"""Functions that the page of the browser course calls.  Each returns a text or JSON.
 
 The reader's folder is an ordinary folder of the guided path, in the file system of the tab.  After
 every change the page gets all its files and keeps them in the browser.
