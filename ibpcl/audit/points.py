@@ -433,8 +433,16 @@ def gradients_at(problem, w):
     Returns
     -------
     tuple of ndarray
-        An array of objects for a missing gradient.
+        An array of objects for a missing gradient, and for an object such as a layer.
     """
-    return tuple(
-        np.asarray(each, dtype=object if each is None else None) for each in problem.gradients(w)
-    )
+    return tuple(map(_as_array, problem.gradients(w)))
+
+
+def _as_array(gradient):
+    """Return a gradient as an array, of objects unless it consists of numbers.
+
+    A network of layers has a length and items as well, but it is not a list of numbers.
+    """
+    numbers = (np.ndarray, np.generic, int, float, complex, list, tuple)
+    is_known = isinstance(gradient, numbers) or hasattr(gradient, "__array__")
+    return np.asarray(gradient, dtype=None if is_known else object)

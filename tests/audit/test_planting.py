@@ -37,6 +37,29 @@ class Dense:
 '''
 
 
+NETWORK = '''import numpy as np
+
+
+class Network:
+    def __init__(self):
+        self.layers = []
+
+    def __len__(self):
+        return len(self.layers)
+
+    def __getitem__(self, n):
+        return self.layers[n]
+
+    def forward(self, x):
+        self.x = x
+        return x**2
+
+    def backward(self, grad):
+        grad = 2 * self.x * grad
+        return grad
+'''
+
+
 def planted_in(path, text, calls=None):
     path.write_text(text)
     (message,) = planting.Program().plant(str(path), [], calls or {}, 0, 60.0)
@@ -101,6 +124,13 @@ def test_a_change_without_another_number_is_left_out(tmp_path):
     )
     # the control: a change of the first term counts
     assert any(mutant["new"] == "dout" for mutant in padded["mutants"])
+
+
+def test_the_network_itself_in_place_of_a_gradient_is_left_out(tmp_path):
+    message = planted_in(tmp_path / "network.py", NETWORK)
+    planted = {mutant["new"] for mutant in message["mutants"]}
+    assert "2 * self.x" in planted
+    assert "self" not in planted
 
 
 def test_two_mistakes_with_the_same_numbers_count_once(tmp_path):
