@@ -156,7 +156,9 @@ def plan(functions, files, judged, traced, settings):
                 if name.startswith(beginning)
             }
             made = []
+            known = set()
             for message in _messages(judged, file, each, calls, settings):
+                _leave_out(message, file, known)
                 made.append(_planned(message, file, judged, traced, settings.most))
                 bar.update()
             return made
@@ -193,6 +195,21 @@ def _messages(judged, file, names, calls, settings):
                 yield {"name": left.pop(0), "state": "left out", "words": words}
 
 
+def _leave_out(message, file, known):
+    """Leave out mistakes planted already: a class may have two names, or the method of another."""
+    new = [each for each in message.get("mutants", ()) if _identity(each, file) not in known]
+    if len(new) < len(message.get("mutants", ())):
+        message["repeated"] += len(message["mutants"]) - len(new)
+        message["mutants"] = new
+    known.update(_identity(each, file) for each in new)
+
+
+def _identity(mutant, file):
+    """Return a text that only this change of the file has."""
+    made = json.dumps([file.as_posix(), mutant["replacements"]])
+    return hashlib.sha256(made.encode()).hexdigest()[:20]
+
+
 def _planned(message, file, judged, traced, most):
     """Return a function, and the mistakes to try in it."""
     if message["state"] != "planted":
@@ -212,7 +229,7 @@ def _planned(message, file, judged, traced, most):
     )
     text = (judged / file).read_text(encoding="utf-8")
     is_compiled = message.get("compiled", False)
-    trials = [_trial(mutant, file.as_posix(), text, traced, is_compiled) for mutant in chosen]
+    trials = [_trial(mutant, file, text, traced, is_compiled) for mutant in chosen]
     function.mistakes = [trial.mistake for trial in trials]
     return function, trials
 
@@ -221,19 +238,18 @@ def _trial(mutant, file, text, traced, is_compiled):
     """Return a mistake to try; all tests run if its line is compiled, where nothing is traced."""
     parts = replacements_of(mutant)
     first = min(part.where.line for part in parts)
-    tests = traced.reaching(file, *mutant["statement"]) if traced.tests else None
+    name = file.as_posix()
+    tests = traced.reaching(name, *mutant["statement"]) if traced.tests else None
     tests = None if is_compiled and not tests else tests
     named = {field.name for field in fields(Mistake)} & set(mutant)
     mistake = Mistake(
-        file,
-        **{name: mutant[name] for name in named},
+        name,
+        **{field: mutant[field] for field in named},
         before=text.splitlines()[first - 1].strip(),
         after=planting.replaced(text, parts).splitlines()[first - 1].strip(),
         tests=None if tests is None else len(tests),
     )
-    made = json.dumps([file, mutant["replacements"]])
-    identity = hashlib.sha256(made.encode()).hexdigest()[:20]
-    return Trial(mistake, parts, tuple(mutant["statement"]), tests, identity)
+    return Trial(mistake, parts, tuple(mutant["statement"]), tests, _identity(mutant, file))
 
 
 def replacements_of(mutant):

@@ -14,6 +14,18 @@ from ibpcl.errors import UserError
 from ibpcl.sandbox.commands import Ending
 
 PYTEST = "pytest tests -q"
+TWO_NAMES = '''class Square:
+    def forward(self, x):
+        self.x = x
+        return x**2
+
+    def backward(self, dout):
+        return 2 * self.x * dout
+
+
+class Power(Square):
+    pass
+'''
 
 
 def state_of(folder):
@@ -110,6 +122,15 @@ def test_a_line_that_no_test_runs_is_named(project):
     report = audit.audit("layers.py", PYTEST, most=1, workers=1)
     assert report.score == 0 and {mistake.tests for mistake in report.counted} == {0}
     assert any("another copy" in note for note in report.notes)
+
+
+def test_a_change_counts_once_for_a_class_and_one_that_inherits_it(project):
+    folder = project("def test_nothing():\n    assert True\n")
+    (folder / "layers.py").write_text(TWO_NAMES)
+    report = audit.audit("layers.py", PYTEST, most=3, workers=1)
+    first, second = report.functions
+    assert len(first.mistakes) == 3 and not second.mistakes
+    assert second.repeated > first.repeated
 
 
 @pytest.mark.slow(reason="all tests run in further processes, again for each statement")
