@@ -88,7 +88,7 @@ def to_paste(shown):
     """
     problem = shown.point.problem
     lines = [
-        f"{_name(name)} = {_text(value)}"
+        f"{variable(name)} = {_text(value)}"
         for name, value in zip(problem.names, problem.point, strict=True)
     ]
     outputs, several, _ = problem.call()
@@ -100,8 +100,8 @@ def to_paste(shown):
     if not _is_one(shown.point.w):
         lines.append(f"dout = ({', '.join(cotangents)},)" if several else f"dout = {cotangents[0]}")
     for name, true, got in wrong_in(shown):
-        lines.append(f"# right:            d{_name(name)} = {_text(true, SHOWN)}")
-        lines.append(f"# with the mistake: d{_name(name)} = {_text(got, SHOWN)}")
+        lines.append(f"# right:            d{variable(name)} = {_text(true, SHOWN)}")
+        lines.append(f"# with the mistake: d{variable(name)} = {_text(got, SHOWN)}")
     return lines
 
 
@@ -110,8 +110,23 @@ def _is_one(w):
     return w.size == 1 and w[0] == 1
 
 
-def _name(name):
-    """Return the name of an input as one of Python: ``params["w"]`` becomes ``params_w``."""
+def variable(name):
+    """Return the name of an input as one of Python.
+
+    Parameters
+    ----------
+    name : str
+        Name of the input, such as ``params["w"]``.
+
+    Returns
+    -------
+    str
+
+    Examples
+    --------
+    >>> variable('params["w"]')
+    'params_w'
+    """
     kept = "".join(letter if letter.isalnum() else " " for letter in name)
     return "_".join(kept.split())
 
