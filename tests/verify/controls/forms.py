@@ -3,7 +3,6 @@
 import json
 import re
 from collections.abc import Callable
-from hashlib import sha256
 from itertools import cycle, islice
 from typing import NamedTuple
 
@@ -627,37 +626,44 @@ def is_square(array):
     return array.ndim == 2 and array.shape[0] == array.shape[1]
 
 
-def is_chosen(form, name, every):
-    """Return whether a control is in a sample of one in ``every``, by a hash of its name."""
-    return int(sha256(f"{form}: {name}".encode()).hexdigest(), 16) % every == 0
+def sample():
+    """Yield a right file of each form and a spoiled version of it.
+
+    Each form has the next core, the next input and the next kind of spoil, so all kinds occur.
+    """
+    for n, name in enumerate(FORMS):
+        count = len(list(variants(FORMS[name])))
+        right, *spoiled = _of_variant(name, n % count)
+        yield right
+        yield spoiled[n % len(spoiled)]
 
 
-def controls(chosen=(), every=1):
+def controls(chosen=()):
     """Yield the controls of some forms, or of all: right code, then its spoiled versions.
 
     Parameters
     ----------
     chosen : sequence of str
         Names of forms; all if empty.
-    every : int
-        Take one control in so many; right ones twice as often.
 
     Yields
     ------
     Control
         A file.
     """
-    for form_name in chosen or FORMS:
-        form = FORMS[form_name]
-        for n, (core, style) in enumerate(variants(form)):
-            name = f"{n}: {core.name}({', '.join(core.inputs)})"
-            if is_chosen(form_name, name, max(1, every // 2)):
-                yield Control(form_name, name, written(form, core, style, core.grads))
-            for spoiled, kind, grads in spoils(core):
-                label = f"{name}, {spoiled} {kind}"
-                if is_chosen(form_name, label, every):
-                    source = written(form, core, style, grads)
-                    yield Control(form_name, label, source, spoiled)
+    for name in chosen or FORMS:
+        for n in range(len(list(variants(FORMS[name])))):
+            yield from _of_variant(name, n)
+
+
+def _of_variant(form_name, n):
+    form = FORMS[form_name]
+    core, style = list(variants(form))[n]
+    name = f"{n}: {core.name}({', '.join(core.inputs)})"
+    yield Control(form_name, name, written(form, core, style, core.grads))
+    for spoiled, kind, grads in spoils(core):
+        source = written(form, core, style, grads)
+        yield Control(form_name, f"{name}, {spoiled} {kind}", source, spoiled)
 
 
 def written(form, core, style, grads):

@@ -240,7 +240,7 @@ def faults(outcomes, brief=False):
     return "\n".join(lines)
 
 
-def chosen(parts=(), every=1):
+def chosen(parts=()):
     """Return the controls of forms whose names have one of some parts; all if there are none."""
 
     def names(table, prefix=""):
@@ -249,8 +249,8 @@ def chosen(parts=(), every=1):
     own = names(forms.FORMS)
     others = names(wrapped.WRAPPINGS, "benchmark as ")
     return [
-        *(forms.controls(own, every) if own else ()),
-        *(wrapped.controls(others, every) if others else ()),
+        *(forms.controls(own) if own else ()),
+        *(wrapped.controls(others) if others else ()),
     ]
 
 
@@ -269,12 +269,13 @@ def main(arguments=None):
     """Run the program."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--forms", nargs="*", default=(), help="parts of the names of forms")
-    parser.add_argument("--every", type=int, default=1, help="take one control in N")
+    parser.add_argument("--sample", action="store_true", help="take two files of each form")
     parser.add_argument("--json", metavar="FILE", help="write all outcomes to a file")
     parser.add_argument("--brief", action="store_true", help="one line of each report only")
     parser.add_argument("--source", action="store_true", help="print the files and stop")
     options = parser.parse_args(arguments)
-    controls = chosen(options.forms, options.every)
+    sample = [*forms.sample(), *wrapped.sample()] if options.sample else None
+    controls = sample or chosen(options.forms)
     if options.source:
         for control in controls:
             print(f"# {control.form}: {control.name}\n{control.source}")

@@ -13,7 +13,7 @@ import numpy as np
 
 from benchmarks.gradients import cases
 
-from .forms import Control, is_chosen
+from .forms import Control
 
 LEAST = 1e-6  # relative change of a gradient that is a mistake in its value
 WEIGHTS = "np.cos(1.0 + np.arange(np.size(out))).reshape(np.shape(out))"
@@ -258,15 +258,29 @@ def differs(right, wrong):
     return not np.allclose(wrong, right, rtol=0, atol=LEAST * scale)
 
 
-def controls(chosen=(), every=1):
+def sample():
+    """Yield a pair of the benchmark in each form, right and with a mistake; each form has
+    another.
+    """
+    names = list(right_cases())
+    for n, form in enumerate(WRAPPINGS):
+        # A form does not fit every function.
+        for name in names[n:] + names[:n]:
+            both = {bool(one.spoiled): one for one in controls([form], [name])}
+            if len(both) == 2:
+                yield from both.values()
+                break
+
+
+def controls(chosen=(), names=()):
     """Yield the benchmark's pairs in other forms: right ones, then those with a mistake.
 
     Parameters
     ----------
     chosen : sequence of str
         Names of forms; all if empty.
-    every : int
-        Take one control in so many.
+    names : sequence of str
+        Names of functions; all if empty.
 
     Yields
     ------
@@ -277,9 +291,7 @@ def controls(chosen=(), every=1):
         wrapping = WRAPPINGS[form]
         for case in cases():
             name = f"{case.name}: {case.label or 'right'}"
-            if not is_chosen(f"wrapped {form}", name, every):
-                continue
-            if case.name not in right_cases():
+            if case.name not in right_cases() or (names and case.name not in names):
                 continue
             signature = right_cases()[case.name][1]
             added = wrapping.write(signature)
