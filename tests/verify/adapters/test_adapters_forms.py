@@ -2,9 +2,10 @@
 
 import pytest
 
-from ibpcl.cli import main
 from ibpcl.verify.adapters import discovery, forms, inputs, loading
 from ibpcl.verify.adapters.arguments import Code
+from ibpcl.verify.running.checking import results_here
+from ibpcl.verify.running.user import Request
 
 # A piece of each example, and what spoils it.
 SPOILED = {
@@ -30,11 +31,14 @@ def file(tmp_path):
 
 
 @pytest.mark.parametrize("form", forms.FORMS, ids=lambda form: form.name)
-def test_an_example_is_right_and_is_wrong_when_it_is_spoiled(form, file, capsys):
-    assert main(["check", str(file(form.example))]) == 0, capsys.readouterr().out
+def test_an_example_is_right_and_is_wrong_when_it_is_spoiled(form, file):
+    def verdicts_of(source):
+        return {item.verdict for item in results_here(Request(str(file(source))))}
+
+    assert verdicts_of(form.example) == {"ok"}
     before, after = SPOILED[form.name]
     assert form.example.count(before) == 1
-    assert main(["check", str(file(form.example.replace(before, after)))]) == 1
+    assert "wrong" in verdicts_of(form.example.replace(before, after))
 
 
 @pytest.mark.parametrize("form", forms.FORMS, ids=lambda form: form.name)

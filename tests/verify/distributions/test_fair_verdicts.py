@@ -7,6 +7,8 @@ from ibpcl.cli import main
 from ibpcl.verify.adapters import loading
 from ibpcl.verify.distributions.checking import check_group
 from ibpcl.verify.distributions.reading import groups_in
+from ibpcl.verify.running.checking import results_here
+from ibpcl.verify.running.user import Request
 
 HEAD = "import numpy as np\nfrom scipy.special import betaln, digamma, gammaln\n"
 COUNTS = """
@@ -457,12 +459,13 @@ def mean(mu, sigma):
 
 
 @pytest.mark.parametrize(
-    ("bound", "code"),
-    [("a - 1.0", 3), ("-a", 0), ("a", 1)],  # for a in (0, 1) only, for all a > 0, for none
+    ("bound", "verdict"),
+    # for a in (0, 1) only, for all a > 0, for none
+    [("a - 1.0", "undecided"), ("-a", "ok"), ("a", "wrong")],
 )
-def test_parameters_are_not_chosen_by_what_they_make_right(tmp_path, bound, code):
+def test_parameters_are_not_chosen_by_what_they_make_right(tmp_path, bound, verdict):
     path = tmp_path / "mine.py"
     path.write_text(
         f"def log_evidence(a):\n    return 0.0 * a\n\ndef elbo(a):\n    return {bound}\n"
     )
-    assert main(["check", str(path)]) == code
+    assert {item.verdict for item in results_here(Request(str(path)))} == {verdict}
