@@ -234,11 +234,14 @@ class _Text:
     """The text of the nodes of a file."""
 
     def __init__(self, source):
-        self.source = source
         self.lines = source.splitlines()
 
     def part(self, node):
-        text = ast.get_source_segment(self.source, node)
+        # As ast.get_source_segment does, which splits the whole file at each call.
+        rows = [line.encode() for line in self.lines[node.lineno - 1 : node.end_lineno]]
+        rows[-1] = rows[-1][: node.end_col_offset]
+        rows[0] = rows[0][node.col_offset :]
+        text = "\n".join(row.decode() for row in rows)
         if isinstance(node, ast.Tuple) and not text.startswith("("):
             text = f"({text})"
         return f"({text})" if "\n" in text and text[0] not in "([{" else text

@@ -10,9 +10,18 @@ from benchmarks.gradients import Case, __main__, choose, dataset
 from benchmarks.gradients.forms import FORMS, UnfitError, parts_of, written
 
 STEP = 1e-5
-RIGHT = list(dataset.right_items())
-WRONG = list(dataset.wrong_items())
+ROWS = [json.loads(line) for line in dataset.WRONG.read_text(encoding="utf-8").splitlines()]
 SMOOTH = sorted(path.stem for path in (dataset.HERE / "functions").glob("*.py"))
+
+
+@pytest.fixture(scope="module")
+def right():
+    return list(dataset.right_items())
+
+
+@pytest.fixture(scope="module")
+def wrong():
+    return list(dataset.wrong_items())
 
 
 def error(item):
@@ -37,19 +46,19 @@ def error(item):
     return abs(claimed - slope) / (1 + abs(slope))
 
 
-def test_there_are_a_thousand_of_each_in_twelve_forms():
-    assert len(FORMS) == 12 and len(RIGHT) >= 1000 and len(WRONG) >= 1000
-    for several in (RIGHT, WRONG):
+def test_there_are_a_thousand_of_each_in_twelve_forms(right, wrong):
+    assert len(FORMS) == 12 and len(right) >= 1000 and len(wrong) >= 1000
+    for several in (right, wrong):
         counts = Counter(item.form for item in several)
         assert set(counts) == set(FORMS) and min(counts.values()) >= len(several) / 24
-    assert len({item.source for item in [*RIGHT, *WRONG]}) == len(RIGHT) + len(WRONG)
+    assert len({item.source for item in [*right, *wrong]}) == len(right) + len(wrong)
 
 
 @pytest.mark.parametrize("form", FORMS)
-def test_right_items_agree_with_differences_and_wrong_ones_do_not(form):
-    right = [item for item in RIGHT if item.form == form and item.name in SMOOTH]
+def test_right_items_agree_with_differences_and_wrong_ones_do_not(form, right, wrong):
+    right = [item for item in right if item.form == form and item.name in SMOOTH]
     assert len(right) >= 10 and all(error(item) < 1e-6 for item in right[::2])
-    wrong = [item for item in WRONG if item.form == form and item.name in SMOOTH][:4]
+    wrong = [item for item in wrong if item.form == form and item.name in SMOOTH][:4]
     # A mistake may be a gradient of another shape, with which no product is formed.
     assert all(item.origin == "by hand" or error(item) > 1e-6 for item in wrong) and wrong
 
@@ -62,8 +71,7 @@ def test_the_wrong_items_of_a_function_differ_from_the_right_one_and_from_each_o
 def require_distinct(name):
     """Compare all wrong items of a function in their forms, and with each other in one form."""
     keys = [choose.key_of(dataset.gradients_of(dataset.item_of(name, "cache")))]
-    listed = [json.loads(line) for line in dataset.WRONG.read_text().splitlines()]
-    for row in listed:
+    for row in ROWS:
         if row["function"] != name:
             continue
         mistake = row if "replace" in row else dataset.by_hand()[name, row["label"]]
@@ -77,7 +85,7 @@ def require_distinct(name):
 
 
 @pytest.mark.slow(reason="four thousand files are run; the test command runs three functions")
-@pytest.mark.parametrize("name", sorted({item.name for item in WRONG}))
+@pytest.mark.parametrize("name", sorted({row["function"] for row in ROWS}))
 def test_all_wrong_items_are_distinct(name):
     require_distinct(name)
 
@@ -87,11 +95,11 @@ def test_every_function_has_the_same_gradients_in_every_form():
     choose.require_right()
 
 
-def test_a_name_does_not_give_the_answer():
-    assert not any("right" in item.name or "wrong" in item.name for item in [*RIGHT, *WRONG])
-    right = {(item.name, item.form): item for item in RIGHT}
-    for item in WRONG[::50]:
-        twin = right[item.name, item.form]
+def test_a_name_does_not_give_the_answer(right, wrong):
+    assert not any("right" in item.name or "wrong" in item.name for item in [*right, *wrong])
+    twins = {(item.name, item.form): item for item in right}
+    for item in wrong[::50]:
+        twin = twins[item.name, item.form]
         assert item.target == twin.target and item.source != twin.source
 
 
@@ -107,8 +115,8 @@ def test_an_unusual_pair_is_refused():
         written("layer with dicts", parts_of("two_returns", plain + rest))
 
 
-def test_the_files_hold_what_the_index_says(tmp_path, monkeypatch):
-    few = [*RIGHT[::300], *WRONG[::300]]
+def test_the_files_hold_what_the_index_says(tmp_path, monkeypatch, right, wrong):
+    few = [*right[::300], *wrong[::300]]
     monkeypatch.setattr(dataset, "items", lambda: few)
     assert dataset.write(tmp_path / "set") == len(few)
     rows = [
@@ -123,7 +131,8 @@ def test_the_files_hold_what_the_index_says(tmp_path, monkeypatch):
         dataset.write(tmp_path / "set")
 
 
-def test_the_command_measures_pairs_and_files(capsys, tmp_path):
+def test_the_command_measures_pairs_and_files(capsys, tmp_path, monkeypatch, right, wrong):
+    monkeypatch.setattr(dataset, "items", lambda every: [*right[::every], *wrong[::every]])
     scores = tmp_path / "scores.json"
     names = ["ibpcl.check", "ibpcl check FILE", "scipy.optimize.check_grad"]
     __main__.main([*names, "--forms", "--every", "199", "--json", str(scores)])

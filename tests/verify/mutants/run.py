@@ -26,6 +26,8 @@ from mutants.subject import Subject
 
 # share of the mutants that must be named
 ENOUGH = 0.9
+# pairs from which a sample is drawn
+SAMPLED = 16
 FILE = "<mutant of {}.{}>"
 
 
@@ -158,14 +160,16 @@ class Summary:
         }
 
 
-def make(seed=0):
-    """Make all mutants of all documented NumPy pairs; a function that several gradients share is
+def make(seed=0, count=None):
+    """Make all mutants of the documented NumPy pairs; a function that several gradients share is
     changed once.
 
     Parameters
     ----------
     seed : int
-        Of the points at which they are looked at.
+        Of the points at which they are looked at, and of the choice of pairs.
+    count : int, optional
+        Of so many pairs, drawn at random; by default of all.
 
     Returns
     -------
@@ -173,9 +177,15 @@ def make(seed=0):
     """
     found = []
     known = set()
-    for pair in pairs.documented_pairs():
-        if pair.f.__module__.startswith("ibpcl.kernels."):
-            continue
+    numpy_pairs = [
+        pair
+        for pair in pairs.documented_pairs()
+        if not pair.f.__module__.startswith("ibpcl.kernels.")
+    ]
+    if count is not None:
+        drawn = np.random.default_rng(seed).permutation(len(numpy_pairs))[:count]
+        numpy_pairs = [numpy_pairs[at] for at in sorted(drawn)]
+    for pair in numpy_pairs:
         subject = Subject(pair, seed)
         for function in sources(pair.f_vjp).values():
             if function not in known:
@@ -224,7 +234,8 @@ def run(progress=None, sample=None, seed=0):
     progress : bool, optional
         Show a progress bar: yes, no, or (None) on a terminal only.
     sample : int, optional
-        At most this many mutants of each kind, drawn at random; by default all.
+        At most this many mutants of each kind, drawn at random from some pairs; by default all of
+        all pairs.
     seed : int
         Of the points, the cotangents and the sample.
 
@@ -233,7 +244,7 @@ def run(progress=None, sample=None, seed=0):
     Summary
     """
     start = time.perf_counter()
-    mutants = make(seed)
+    mutants = make(seed, None if sample is None else SAMPLED)
     if sample is not None:
         order = np.random.default_rng(seed).permutation(len(mutants))
         drawn = [
