@@ -1,19 +1,18 @@
-"""What all tests share: a Hypothesis profile without a deadline, and whole runs that take a
-moment.
+"""What all tests share: a Hypothesis profile without a deadline, a small image set, and settings of
+a run that takes a moment.
 """
 
 import os
 import time
-from contextlib import contextmanager
 
 import numpy as np
 import pytest
+from drawing import without_figures
 from hypothesis import settings
 
 from ibpcl import blas_threads, processors
 from ibpcl.data import registry
 from ibpcl.data.dataset import Dataset
-from ibpcl.experiments import run_figures
 from ibpcl.inference import backend
 
 # The same examples on every run.
@@ -41,7 +40,6 @@ def load_small(name, data_dir=None, seed=0):
 COMPILATION = 600  # seconds, at most
 # Hundreds of processes import the package; without compiled files each takes twice as long.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
-DRAW = run_figures.draw  # of a run's own figures
 
 
 @pytest.hookimpl(optionalhook=True)  # without pytest-xdist, too
@@ -75,17 +73,6 @@ def pytest_sessionstart():
         machine_code.store = machine_code.choose()
 
 
-@pytest.fixture(scope="session", autouse=True)
-def quick_runs():
-    """Neither draw a run's figures nor wait for the disk: that would be nine tenths of a small
-    run's time.
-    """
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(run_figures, "draw", lambda *arguments: None)
-        patch.setattr(os, "fsync", lambda descriptor: None)
-        yield
-
-
 @pytest.fixture(scope="module", autouse=True)
 def one_thread():
     """Compute in one thread where pytest-xdist has a worker for each core: further ones would wait
@@ -101,23 +88,10 @@ def one_thread():
         threads.set_count(None)
 
 
-@pytest.fixture(scope="session")
-def drawing():
-    """Give a context in which runs draw their figures."""
-
-    @contextmanager
-    def context():
-        with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(run_figures, "draw", DRAW)
-            yield
-
-    return context
-
-
 @pytest.fixture
-def figures(drawing):
-    """Let the runs of a test draw their figures."""
-    with drawing():
+def no_figures():
+    """Let the runs of a test draw no figures."""
+    with without_figures():
         yield
 
 

@@ -112,6 +112,7 @@ def run_folder():
 # What a run prints.
 
 
+@pytest.mark.usefixtures("no_figures")
 def test_a_run_prints_the_matrix_row_by_row_and_a_summary(capsys, small_glyphs):
     code, out, err = typed(capsys, "run", *TINY)
     assert (code, err) == (0, [])
@@ -129,6 +130,7 @@ def test_a_run_prints_the_matrix_row_by_row_and_a_summary(capsys, small_glyphs):
     assert out[-1].endswith("split-glyphs-npbcl-seed0")
 
 
+@pytest.mark.usefixtures("no_figures")
 def test_a_run_of_the_printed_settings_ends_with_what_to_expect_of_them(capsys, small_glyphs):
     _, out, _ = typed(capsys, "run", *TINY, "--preset", "paper", "--set", "likelihood_epochs=1")
     assert "\n".join(out).endswith(AS_PRINTED[False]) and all(len(line) <= WIDTH for line in out)
@@ -136,6 +138,7 @@ def test_a_run_of_the_printed_settings_ends_with_what_to_expect_of_them(capsys, 
     assert again[-1].endswith("-2")  # the folder, and no word of the paper
 
 
+@pytest.mark.usefixtures("no_figures")
 def test_the_same_command_works_twice_with_the_same_result(capsys, small_glyphs):
     results = []
     for fresh in ([], ["--fresh"]):
@@ -148,6 +151,7 @@ def test_the_same_command_works_twice_with_the_same_result(capsys, small_glyphs)
     assert [path.name for path in run_folder().parent.iterdir()] == [run_folder().name]
 
 
+@pytest.mark.usefixtures("no_figures")
 def test_a_finished_run_is_told_again_not_made_again(capsys, small_glyphs, monkeypatch):
     _, first, _ = typed(capsys, "run", *TINY)
     monkeypatch.setattr("ibpcl.methods.npbcl.NPBCL.learn", None)
@@ -159,6 +163,7 @@ def test_a_finished_run_is_told_again_not_made_again(capsys, small_glyphs, monke
             assert out == first
 
 
+@pytest.mark.usefixtures("no_figures")
 def test_other_settings_go_to_another_folder(capsys, small_glyphs):
     typed(capsys, "run", "--quiet", *TINY)
     before = (run_folder() / "result.json").read_bytes()
@@ -174,6 +179,7 @@ def test_other_settings_go_to_another_folder(capsys, small_glyphs):
     assert code == 0 and (run_folder() / "result.json").read_bytes() != before
 
 
+@pytest.mark.usefixtures("no_figures")
 def test_json_is_the_result_file_and_nothing_else(capsys, small_glyphs):
     assert main(["run", "--json", "--out", "here", *TINY]) == 0
     out, err = capsys.readouterr()
@@ -182,7 +188,7 @@ def test_json_is_the_result_file_and_nothing_else(capsys, small_glyphs):
 
 
 @pytest.mark.slow  # a training; test_run.py has the same without the command
-def test_a_resolved_configuration_runs_again(capsys, small_glyphs, figures):
+def test_a_resolved_configuration_runs_again(capsys, small_glyphs):
     typed(capsys, "run", "--quiet", "--out", "a", "--seed", 3, *TINY)
     code, _, _ = typed(capsys, "run", "a/config.toml", "--quiet", "--out", "b")
     assert code == 0
@@ -191,6 +197,7 @@ def test_a_resolved_configuration_runs_again(capsys, small_glyphs, figures):
             assert first.read() == second.read(), name
 
 
+@pytest.mark.usefixtures("no_figures")
 def test_options_win_over_set(capsys, small_glyphs):
     _, (line,), _ = typed(
         capsys, "run", "--quiet", *TINY, "--set", "seed=1", "--seed", 2, "--set=tasks=1"
@@ -198,7 +205,7 @@ def test_options_win_over_set(capsys, small_glyphs):
     assert line.endswith("split-glyphs-npbcl-seed2")
 
 
-def test_the_real_glyphs_and_the_default_backend(capsys, figures):
+def test_the_real_glyphs_and_the_default_backend(capsys):
     # compiles where there is no machine code yet, and says so
     backend()
     capsys.readouterr()
@@ -296,6 +303,7 @@ def labels(*values):
 IMAGES, LABELS = FILES[:2]
 
 
+@pytest.mark.usefixtures("no_figures")
 def test_image_files_that_are_as_published(capsys, mnist):
     code, out, err = typed(capsys, "run", "split-mnist", "--data-dir", "data", *TINY)
     assert (code, err) == (0, []) and "0/1" in "\n".join(out)

@@ -32,7 +32,6 @@ JSON = st.recursive(
     lambda inner: st.lists(inner) | st.dictionaries(TEXT, inner),
     max_leaves=8,
 )
-FSYNC = os.fsync  # the other tests replace it
 patient = settings(deadline=None, max_examples=40)  # a disk may be slow
 
 
@@ -57,14 +56,6 @@ def same_arrays(a, b):
         return [(name, array.dtype, array.shape, array.tobytes()) for name, array in arrays.items()]
 
     return facts(a) == facts(b)
-
-
-@pytest.fixture(scope="module", autouse=True)
-def flushed():
-    """Wait for the disk here, where it is tested."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(os, "fsync", FSYNC)
-        yield
 
 
 @pytest.fixture(scope="module")

@@ -67,9 +67,8 @@ def images(name, data_dir=None, seed=0):
 
 
 @pytest.fixture(scope="module")
-def pages(tmp_path_factory, drawing):
-    with drawing():
-        return make_reports(tmp_path_factory.mktemp("reports"))
+def pages(tmp_path_factory):
+    return make_reports(tmp_path_factory.mktemp("reports"))
 
 
 def make_reports(folder):

@@ -117,7 +117,7 @@ def test_a_saved_state_is_the_learner():
         "a run each; the scenarios are tested with other methods",
     ),
 )
-def test_it_runs_in_the_three_scenarios(tmp_path, name, figures):
+def test_it_runs_in_the_three_scenarios(tmp_path, name):
     given = {"features": 60, "train_limit": 200, "test_limit": 80}
     config = configure(name, method="ibpcl.exact.random_features:RandomFeatures", **given)
     result = run(config, tmp_path / "run").result

@@ -95,14 +95,13 @@ def test_figures_have_their_own_style(tmp_path):
     quick(["draw", "page"], ["draw", "save", "page"], "a training each; figures fail in one place"),
 )
 @pytest.mark.usefixtures("drawn")
-def test_what_fails_after_the_training_is_a_warning(part, tmp_path, monkeypatch, drawing):
+def test_what_fails_after_the_training_is_a_warning(part, tmp_path, monkeypatch):
     place, name = {
         "draw": (run_figures, "figures_of"),
         "save": (figures, "save"),
         "page": (page, "of_run"),
     }[part]
     with (
-        drawing(),
         monkeypatch.context() as patch,
         pytest.warns(UserWarning, match="no LaTeX here"),
     ):
@@ -110,8 +109,7 @@ def test_what_fails_after_the_training_is_a_warning(part, tmp_path, monkeypatch,
         done = run(configure("split-mnist", **TINY), tmp_path / "r")
     assert names(tmp_path / "r") >= RESULTS
     assert load_run(tmp_path / "r").result["average_accuracy"] == done.result["average_accuracy"]
-    with drawing():
-        again = run(configure("split-mnist", **TINY), tmp_path / "r")
+    again = run(configure("split-mnist", **TINY), tmp_path / "r")
     assert again.was_finished, "it was trained again"
     assert names(tmp_path / "r") >= {"accuracy_matrix.png", "history.png", "report.html"}
 
@@ -127,6 +125,7 @@ def test_the_result_is_there_before_the_figures(tmp_path, drawn, monkeypatch):
     assert load_run(tmp_path / "r").result["tasks"]
 
 
+@pytest.mark.usefixtures("no_figures")
 def test_a_table_survives_its_figures(tmp_path, drawn, monkeypatch):
     monkeypatch.setattr(figures, "save", broken)
     keys = {
@@ -149,7 +148,6 @@ def test_a_table_survives_its_figures(tmp_path, drawn, monkeypatch):
     "suffix",
     ["svg", pytest.param("pdf", marks=pytest.mark.slow)],  # drawn by the same code
 )
-@pytest.mark.usefixtures("figures")
 def test_figures_come_as_vectors_too(tmp_path, suffix):
     done = run(configure("split-glyphs", **TINY), tmp_path / "run")
     run_figures.draw(done, suffix)

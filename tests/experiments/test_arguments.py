@@ -10,6 +10,8 @@ import pytest
 import ibpcl
 from ibpcl.errors import UserError
 
+pytestmark = pytest.mark.usefixtures("no_figures")
+
 X = np.random.default_rng(0).random((60, 8))
 Y = np.repeat([0, 1, 2, 3], 15)
 CLASSES = [(0, 1), (2, 3)]

@@ -15,6 +15,8 @@ from ibpcl.experiments.run import run
 from ibpcl.experiments.streams import make_stream
 from ibpcl.methods import ABOUT, ONLINE
 
+pytestmark = pytest.mark.usefixtures("no_figures")
+
 TINY = {
     "npbcl": {"samples": 1, "epochs": 4, "finetune_epochs": 16, "alpha": 10.0},
     "bgd": {"samples": 2, "epochs": 3, "start_sigma": 0.1},

@@ -26,7 +26,7 @@ GLYPHS = BENCHMARKS["split-glyphs"]
 OURS = Row("npbcl", "ours", "npbcl")
 OURS_CORESET = Row("npbcl-coreset", "ours, coreset", "npbcl", {"coreset": "random"})
 REFERENCE = Row("independent", "independent", "independent")
-pytestmark = pytest.mark.usefixtures("small_images")
+pytestmark = pytest.mark.usefixtures("small_images", "no_figures")
 
 
 @pytest.fixture

@@ -10,6 +10,8 @@ from ibpcl import checkpoints, storage
 from ibpcl.errors import UserError
 from ibpcl.experiments import journal
 
+pytestmark = pytest.mark.usefixtures("no_figures")
+
 SMALL = {"method": "ewc", "epochs": 1, "hidden": (3,), "backend": "numpy"}
 
 

@@ -24,6 +24,8 @@ from ibpcl.experiments.choice import Choice
 from ibpcl.experiments.journal import tasks_behind
 from ibpcl.experiments.sweep import Workers
 
+pytestmark = pytest.mark.usefixtures("no_figures")
+
 pytest.importorskip("distributed", reason="needs the extra cluster")
 HERE = Path(__file__).parent
 METHOD = "cluster_methods:Fragile"

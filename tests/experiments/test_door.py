@@ -96,7 +96,7 @@ def test_a_learner_learns_a_stream(stream):
 
 
 @pytest.mark.parametrize("method", ["npbcl", Mine, Means], ids=str)
-def test_own_data_make_a_run_like_any_other(stream, tmp_path, method, figures):
+def test_own_data_make_a_run_like_any_other(stream, tmp_path, method):
     settings = (
         {}
         if method is Means
@@ -120,6 +120,7 @@ def test_own_data_make_a_run_like_any_other(stream, tmp_path, method, figures):
     assert ibpcl.run(stream, tmp_path / "mine", method=method, **settings).was_finished
 
 
+@pytest.mark.usefixtures("no_figures")
 def test_own_regressions_make_a_run_and_images_say_what_learns_them(tmp_path):
     def line(name, slope):
         x = np.linspace(-1, 1, 60)[:, None]
@@ -147,6 +148,7 @@ def test_own_regressions_make_a_run_and_images_say_what_learns_them(tmp_path):
         ibpcl.run([images, line("up", 1.0)])
 
 
+@pytest.mark.usefixtures("no_figures")
 def test_an_interrupted_run_on_own_data_goes_on_and_on_no_other(stream, tmp_path, interrupted):
     whole = ibpcl.run(stream, method=Mine, **TINY)
     with interrupted(3), pytest.raises(KeyboardInterrupt):
@@ -161,6 +163,7 @@ def test_an_interrupted_run_on_own_data_goes_on_and_on_no_other(stream, tmp_path
     assert run.history == whole.history
 
 
+@pytest.mark.usefixtures("no_figures")
 def test_methods_are_compared_on_own_data(stream, tmp_path):
     table = ibpcl.compare(
         stream, methods=["naive", Mine, Means], seeds=2, out=tmp_path, epochs=2, hidden=(6,)
@@ -178,6 +181,7 @@ def test_methods_are_compared_on_own_data(stream, tmp_path):
     assert str(again) == text  # the same runs, with their times
 
 
+@pytest.mark.usefixtures("no_figures")
 def test_an_executor_does_the_runs_of_a_comparison(stream, tmp_path):
     values = []
     for executor in (None, ThreadPoolExecutor(1)):
@@ -227,6 +231,7 @@ def test_a_module_that_fails_is_named(stream, tmp_path, monkeypatch):
     sys.path.remove(str(tmp_path))
 
 
+@pytest.mark.usefixtures("no_figures")
 def test_a_data_file_does_not_say_what_is_imported(stream, tmp_path):
     run = ibpcl.run(stream, tmp_path / "mine", method=Means)
     from ibpcl import checkpoints
@@ -241,6 +246,7 @@ def test_a_data_file_does_not_say_what_is_imported(stream, tmp_path):
         ibpcl.load(run.folder, method=EWC)
 
 
+@pytest.mark.usefixtures("no_figures")
 def test_what_is_no_run_and_no_learner(stream, tmp_path):
     (tmp_path / "learner.npz").write_text("nothing")
     for path, words in ((tmp_path, "is damaged"), (tmp_path / "x.npz", "no such file or folder")):

@@ -20,6 +20,8 @@ from ibpcl.experiments.presets import PRESETS
 from ibpcl.experiments.run import make_stream, run
 from ibpcl.methods import GENERATIVE, method
 
+pytestmark = pytest.mark.usefixtures("no_figures")
+
 MEASURED = {
     "likelihood_samples": 4,
     "final_samples": 12,
@@ -53,11 +55,10 @@ EXPERIMENTS = [name for name in PRESETS if PRESETS[name].asks == "images"]
 
 
 @pytest.fixture(scope="module")
-def finished(tmp_path_factory, drawing):
-    with drawing():
-        return run(
-            configure("vae-glyphs", **TINY), tmp_path_factory.mktemp("vae") / "run", progress=False
-        )
+def finished(tmp_path_factory):
+    return run(
+        configure("vae-glyphs", **TINY), tmp_path_factory.mktemp("vae") / "run", progress=False
+    )
 
 
 @pytest.mark.slow  # many samples

@@ -20,6 +20,8 @@ from ibpcl.experiments.run import run
 from ibpcl.experiments.streams import make_stream
 from ibpcl.methods import ABOUT
 
+pytestmark = pytest.mark.usefixtures("no_figures")
+
 TINY = {
     "hidden": (6,),
     "prediction_samples": 5,

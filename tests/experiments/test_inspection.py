@@ -20,6 +20,8 @@ from ibpcl.experiments.config import configure
 from ibpcl.experiments.folder import LOCK, begin
 from ibpcl.experiments.run import run
 
+pytestmark = pytest.mark.usefixtures("no_figures")
+
 TINY = {"hidden": "6", "tasks": "3", "backend": "numpy", "batch": "20", "epochs": "2"}
 SET = [f"--set={key}={text}" for key, text in TINY.items()]
 

@@ -18,6 +18,8 @@ from ibpcl.cli import main
 from ibpcl.errors import UserError
 from ibpcl.experiments.door import load_run
 
+pytestmark = pytest.mark.usefixtures("no_figures")
+
 KEYS = {
     "method": "naive",
     "epochs": 1,

@@ -53,7 +53,7 @@ def typed(capsys, *arguments):
     return code, out, err
 
 
-def test_own_data_and_an_own_method_make_a_run(workplace, capsys, figures):
+def test_own_data_and_an_own_method_make_a_run(workplace, capsys):
     arguments = ["run", "--data", "mine.npz", *CLASSES, "--method", "my_methods:Mine", *TINY]
     code, out, err = typed(capsys, *arguments)
     assert (code, err) == (0, "") and "mine: 2 tasks, method my_methods:Mine" in out
@@ -70,6 +70,7 @@ def test_own_data_and_an_own_method_make_a_run(workplace, capsys, figures):
         assert "nothing was trained" in err
 
 
+@pytest.mark.usefixtures("no_figures")
 def test_a_file_says_the_same_as_the_command_line(workplace, capsys):
     (workplace / "own.toml").write_text(
         'data = "mine.npz"\nclasses = [[0, 1], [2, 3]]\nmethod = "naive"\nhidden = 6\n'
@@ -79,6 +80,7 @@ def test_a_file_says_the_same_as_the_command_line(workplace, capsys):
     assert (table["dataset"], table["tasks"], table["hidden"]) == ("own", 2, [6])
 
 
+@pytest.mark.usefixtures("no_figures")
 def test_a_run_on_other_data_than_it_was_made_with_is_refused(workplace, capsys, interrupted):
     arguments = ["run", "--data", "mine.npz", *CLASSES, "--method", "naive", *TINY, "--quiet"]
     with interrupted(3):
@@ -95,6 +97,7 @@ def test_a_run_on_other_data_than_it_was_made_with_is_refused(workplace, capsys,
     assert typed(capsys, "run", "--resume", "runs/mine-naive-seed0", "--quiet")[0] == 0
 
 
+@pytest.mark.usefixtures("no_figures")
 def test_predictions_are_those_of_the_learner(workplace, capsys):
     typed(capsys, "run", "--data", "mine.npz", *CLASSES, "--method", "my_methods:Mine", *TINY)
     folder = "runs/mine-Mine-seed0"
@@ -109,6 +112,7 @@ def test_predictions_are_those_of_the_learner(workplace, capsys):
     np.testing.assert_allclose(np.loadtxt(out.splitlines()), p, rtol=1e-5)
 
 
+@pytest.mark.usefixtures("no_figures")
 def test_methods_are_compared_and_tuned_on_own_data(capsys):
     arguments = ["--data", "mine.npz", *CLASSES, *TINY[2:]]
     methods = ["--methods", "ewc,my_methods:Mine", "--seeds", "2"]
@@ -209,6 +213,7 @@ def test_a_slip_is_one_line(capsys, arguments, words):
     ],
     ids=str,
 )
+@pytest.mark.usefixtures("no_figures")
 def test_inputs_that_cannot_be_predicted(capsys, inputs, task, words):
     typed(capsys, "run", "--data", "mine.npz", *CLASSES, "--method", "naive", *TINY)
     np.save("bad.npy", inputs, allow_pickle=True)

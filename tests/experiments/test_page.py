@@ -15,6 +15,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from drawing import without_figures
 from quick import quick
 
 import ibpcl
@@ -91,20 +92,18 @@ class Read(HTMLParser):
 
 
 @pytest.fixture(scope="module")
-def finished(drawn_once, drawing, tmp_path_factory):
+def finished(drawn_once, tmp_path_factory):
     settings = {**TINY, "samples": "1", "prediction_samples": "2", "finetune_epochs": "1"}
-    with drawing():
-        return run(configure("split-glyphs", settings), tmp_path_factory.mktemp("page") / "run")
+    return run(configure("split-glyphs", settings), tmp_path_factory.mktemp("page") / "run")
 
 
 @pytest.fixture(scope="module")
-def generative(drawn_once, drawing, tmp_path_factory):
-    with drawing():
-        return run(configure("vae-glyphs", **VAE), tmp_path_factory.mktemp("page") / "vae")
+def generative(drawn_once, tmp_path_factory):
+    return run(configure("vae-glyphs", **VAE), tmp_path_factory.mktemp("page") / "vae")
 
 
 @pytest.fixture(scope="module")
-def regression(drawing, tmp_path_factory):
+def regression(tmp_path_factory):
     settings = {
         "hidden": (8,),
         "samples": 1,
@@ -116,27 +115,15 @@ def regression(drawing, tmp_path_factory):
         "test_limit": 30,
         "backend": "numpy",
     }
-    with drawing():
-        return run(configure("terrain", **settings), tmp_path_factory.mktemp("page") / "terrain")
+    return run(configure("terrain", **settings), tmp_path_factory.mktemp("page") / "terrain")
 
 
 @pytest.fixture(scope="module")
 def compared(drawn_once, tmp_path_factory):
     folder = tmp_path_factory.mktemp("page") / "compared"
-    assert (
-        main(
-            [
-                "compare",
-                "split-glyphs",
-                "--methods=naive,ewc",
-                "--seeds=2",
-                "--out",
-                str(folder),
-                *SET,
-            ]
-        )
-        == 0
-    )
+    words = ["compare", "split-glyphs", "--methods=naive,ewc", "--seeds=2", "--out", str(folder)]
+    with without_figures():
+        assert main([*words, *SET]) == 0
     return folder
 
 
@@ -320,7 +307,7 @@ def own_tasks(names=("a", "b")):
     )
 
 
-def test_hostile_names_are_text(tmp_path, figures):
+def test_hostile_names_are_text(tmp_path):
     stream = own_tasks(("<script>", "\"'</style>&amp;"))
     folder = tmp_path / "\"a<b> & '$x"
     ibpcl.run(stream, folder, method="naive", hidden=6, epochs=1, backend="numpy")
@@ -353,12 +340,14 @@ def test_hostile_names_are_text(tmp_path, figures):
 
 
 @pytest.mark.skipif(os.name != "posix", reason="elsewhere names are Unicode")
+@pytest.mark.usefixtures("no_figures")
 def test_a_folder_whose_name_is_not_unicode_gets_its_report(tmp_path):
     folder = tmp_path / os.fsdecode(b"caf\xe9")
     ibpcl.run(own_tasks(), folder, method="naive", hidden=6, epochs=1, backend="numpy")
     self_contained(Read(folder / "report.html"))
 
 
+@pytest.mark.usefixtures("no_figures")
 def test_a_run_of_one_task_has_a_report(tmp_path):
     ibpcl.run(
         own_tasks()[:1], tmp_path / "one", method="naive", hidden=6, epochs=1, backend="numpy"
@@ -396,6 +385,7 @@ def test_a_hostile_table_is_text(compared, tmp_path):
         assert f"{HOSTILE[0]}: {HOSTILE[1]}" in read.text and "<script>alert" not in read.html
 
 
+@pytest.mark.usefixtures("no_figures")
 def test_an_interrupted_run_leaves_its_report_and_a_finished_one_replaces_it(
     tmp_path, small_images, interrupted, capsys
 ):
@@ -510,6 +500,7 @@ def test_a_table_shows_no_file_of_another_folder(compared, tmp_path):
     assert not Read(page.write(tmp_path / "table")).all("img")
 
 
+@pytest.mark.usefixtures("no_figures")
 def test_a_comparison_under_way_shows_the_runs_that_are_there(
     tmp_path, small_images, interrupted, capsys
 ):
@@ -618,6 +609,7 @@ def test_nothing_to_report_on_is_a_line(place, words, tmp_path):
     assert not list(tmp_path.iterdir())
 
 
+@pytest.mark.usefixtures("no_figures")
 def test_an_own_class_is_imported_by_name_and_one_of_a_script_is_handed_over(tmp_path):
     from ibpcl.methods.ewc import EWC
 

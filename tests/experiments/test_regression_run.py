@@ -19,6 +19,8 @@ from ibpcl.evaluation import calibration, metrics
 from ibpcl.experiments.config import RunConfig, configure
 from ibpcl.experiments.run import Run, make_stream, run
 
+pytestmark = pytest.mark.usefixtures("no_figures")
+
 OF_REGRESSION = ("reliability.png", "intervals.png")
 TINY = {
     "hidden": (20,),
@@ -37,11 +39,10 @@ TINY = {
 
 
 @pytest.fixture(scope="module")
-def finished(tmp_path_factory, drawing):
-    with drawing():
-        return run(
-            configure("terrain", **TINY), tmp_path_factory.mktemp("terrain") / "run", progress=False
-        )
+def finished(tmp_path_factory):
+    return run(
+        configure("terrain", **TINY), tmp_path_factory.mktemp("terrain") / "run", progress=False
+    )
 
 
 def test_the_matrix_holds_r_squared_of_what_the_learner_predicts(finished):

@@ -12,6 +12,7 @@ import time
 
 import numpy as np
 import pytest
+from drawing import without_figures
 from quick import quick
 
 from ibpcl import checkpoints, storage
@@ -20,6 +21,8 @@ from ibpcl.experiments.config import configure
 from ibpcl.experiments.run import run
 from ibpcl.methods.den import DEN
 from ibpcl.methods.npbcl import NPBCL
+
+pytestmark = pytest.mark.usefixtures("no_figures")
 
 TINY = {
     "hidden": (6,),
@@ -70,10 +73,11 @@ def texts(settings):
 @pytest.fixture(scope="module")
 def uninterrupted(tmp_path_factory):
     folder = tmp_path_factory.mktemp("whole")
-    return {
-        name: run(configure("split-glyphs", **settings), folder / name, progress=False)
-        for name, settings in (("plain", TINY), ("growing", GROWING))
-    }
+    with without_figures():
+        return {
+            name: run(configure("split-glyphs", **settings), folder / name, progress=False)
+            for name, settings in (("plain", TINY), ("growing", GROWING))
+        }
 
 
 def assert_same(folder, whole):

@@ -66,9 +66,8 @@ def small_images():
 
 
 @pytest.fixture(scope="module")
-def finished(tmp_path_factory, drawing):
-    with drawing():
-        return run(configure(**TINY), tmp_path_factory.mktemp("runs") / "run")
+def finished(tmp_path_factory):
+    return run(configure(**TINY), tmp_path_factory.mktemp("runs") / "run")
 
 
 # times; and of locks there is nothing to compare
@@ -160,7 +159,7 @@ def test_the_saved_learner_predicts_as_the_learner_does(finished):
     np.testing.assert_array_equal(again.predict(x, 2), finished.learner.predict(x, 2))
 
 
-def test_the_resolved_configuration_gives_the_same_bytes(finished, tmp_path, figures):
+def test_the_resolved_configuration_gives_the_same_bytes(finished, tmp_path):
     again = run(configure(finished.folder / "config.toml"), tmp_path / "again")
     for path in finished.folder.iterdir():
         if not path.name.startswith(TIMED):
@@ -188,7 +187,7 @@ def test_a_flipped_bit_in_the_result_is_seen(finished, tmp_path):
 
 
 @pytest.mark.slow  # two trainings with figures
-def test_a_run_over_itself_leaves_one_run(finished, figures):
+def test_a_run_over_itself_leaves_one_run(finished):
     def contents():
         return {
             path.name: None if path.name.startswith(TIMED) else path.read_bytes()
@@ -224,6 +223,7 @@ def test_reports_come_as_the_matrix_grows(finished):
     ]
 
 
+@pytest.mark.usefixtures("no_figures")
 def test_several_hidden_layers(tmp_path):
     result = run(configure(**TINY | {"hidden": (6, 4)}, tasks=2), tmp_path / "run")
     masks = [result.learner.masks(t) for t in range(2)]
@@ -385,7 +385,7 @@ def test_with_one_head_the_number_of_the_task_says_nothing(name, method_name, al
     assert np.array_equal(first.argmax(axis=1), last.argmax(axis=1)) == alike
 
 
-def test_a_method_needs_no_more_than_the_face_of_a_learner(tmp_path, monkeypatch, figures):
+def test_a_method_needs_no_more_than_the_face_of_a_learner(tmp_path, monkeypatch):
     module = type(sys)("ibpcl.methods.nearest")
     module.__doc__ = "Nearest class mean."
     module.Settings = NearestMeanSettings
@@ -404,6 +404,7 @@ def test_a_method_needs_no_more_than_the_face_of_a_learner(tmp_path, monkeypatch
         configure(method="nearest", scale=0)
 
 
+@pytest.mark.usefixtures("no_figures")
 def test_the_progress_bar_shows_the_objective_that_is_trained(tmp_path, capsys):
     config = configure("split-glyphs", tasks=2, mask_kl_weight=0.3, **TINY)
     made = run(config, tmp_path / "run", progress=True)

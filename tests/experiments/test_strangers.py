@@ -17,6 +17,8 @@ from ibpcl.errors import UserError
 from ibpcl.experiments import page
 from ibpcl.experiments.door import load_run
 
+pytestmark = pytest.mark.usefixtures("no_figures")
+
 links = pytest.mark.skipif(os.name != "posix", reason="needs symbolic links")
 KEYS = {
     "method": "naive",

@@ -68,7 +68,7 @@ def test_a_saved_state_is_the_learner(stream):
 
 
 @pytest.mark.slow  # a whole run
-def test_it_makes_a_run(tmp_path, figures):
+def test_it_makes_a_run(tmp_path):
     config = configure("split-glyphs", method=NAME, **TINY, **QUICK)
     result = run(config, tmp_path / "run").result
     assert result["backward_transfer"] == 0.0
