@@ -2,8 +2,12 @@
 a run that takes a moment.
 """
 
+import contextlib
+import json
 import os
+import sys
 import time
+from dataclasses import fields
 
 import numpy as np
 import pytest
@@ -13,6 +17,7 @@ from hypothesis import settings
 from ibpcl import blas_threads, processors
 from ibpcl.data import registry
 from ibpcl.data.dataset import Dataset
+from ibpcl.errors import UserError
 from ibpcl.inference import backend
 
 # The same examples on every run.
@@ -93,6 +98,24 @@ def no_figures():
     """Let the runs of a test draw no figures."""
     with without_figures():
         yield
+
+
+@pytest.fixture
+def checked_here(monkeypatch):
+    """Let ``ibpcl check`` check a file in this process, for tests of what it says of the file."""
+    from ibpcl.verify.running import checking, user
+
+    def messages(run, names):
+        of_run = {each.name: getattr(run, each.name) for each in fields(user.Request)}
+        request = user.Request(**{**of_run, "names": names})
+        try:
+            with contextlib.redirect_stdout(sys.stderr):
+                sent = json.dumps(list(checking.messages(request)))
+        except UserError as error:
+            return [{"event": "refused", "state": "refused", "words": str(error)}]
+        return json.loads(sent)
+
+    monkeypatch.setattr(user.FileRun, "_messages", messages)
 
 
 @pytest.fixture

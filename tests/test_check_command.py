@@ -16,8 +16,10 @@ from ibpcl.primitives import gaussian
 
 
 @pytest.fixture
-def check(capfd):
-    """Run the command; return exit code, standard output and standard error."""
+def started(capfd):
+    """Run the command, with a process for each file; return exit code, standard output and
+    standard error.
+    """
 
     def run(*arguments):
         parser = argparse.ArgumentParser(prog="ibpcl")
@@ -26,6 +28,12 @@ def check(capfd):
         return code, *capfd.readouterr()
 
     return run
+
+
+@pytest.fixture
+def check(started, checked_here):
+    """Run the command as ``started`` does, but check files in this process."""
+    return started
 
 
 def test_errata_stand_beside_each_other(check):
@@ -38,13 +46,13 @@ def test_errata_stand_beside_each_other(check):
     assert "all 27 ok" in out or "all " in out.splitlines()[-1]
 
 
-def test_what_a_users_file_prints_does_not_come_into_the_json(check, tmp_path):
+def test_what_a_users_file_prints_does_not_come_into_the_json(started, tmp_path):
     (tmp_path / "mine.py").write_text(
         "print('hello')\ndef square(x):\n    print('here')\n    return x * x, x\ndef "
         "square_vjp(d, x):\n    return 2 * d * x\n",
         encoding="utf-8",
     )
-    code, out, err = check("--json", f"{tmp_path / 'mine.py'}:square", "--shape", "x=3")
+    code, out, err = started("--json", f"{tmp_path / 'mine.py'}:square", "--shape", "x=3")
     assert code == 0 and json.loads(out)["ok"] and "hello" in err and "here" in err
 
 
@@ -368,9 +376,9 @@ def test_a_forward_that_draws_numbers_is_told(check, tmp_path):
     assert "note: the forward draws random numbers" in " ".join(out.split())
 
 
-def test_the_user_s_file_leaves_the_search_path_as_it_was(check, mine):
+def test_the_user_s_file_leaves_the_search_path_as_it_was(started, mine):
     before = list(sys.path)
-    check(f"{mine}:square")
+    started(f"{mine}:square")
     assert sys.path == before
 
 
@@ -443,9 +451,9 @@ def verdicts(out):
     ],
     ids=["exception", "SystemExit", "exit", "signal", "endless"],
 )
-def test_one_bad_pair_costs_its_own_verdict_only(check, pairs, second, verdict, words, code):
+def test_one_bad_pair_costs_its_own_verdict_only(started, pairs, second, verdict, words, code):
     path = pairs(second)
-    got, out, _ = check("--json", path, "--timeout", "5" if "while" in second else "120")
+    got, out, _ = started("--json", path, "--timeout", "5" if "while" in second else "120")
     assert got == code and json.loads(out)["ok"] is False
     assert verdicts(out) == {"square": "ok", "second": verdict, "third": "ok"}
     assert words in json.dumps(json.loads(out), ensure_ascii=False)
@@ -462,7 +470,7 @@ def test_a_pair_that_raises_is_shown_with_its_lines(check, pairs):
 
 
 @pytest.mark.slow  # waits for two limits; the limits of the worker have tests of their own
-def test_code_that_swallows_every_error_is_ended_from_outside(check, pairs, monkeypatch):
+def test_code_that_swallows_every_error_is_ended_from_outside(started, pairs, monkeypatch):
     from ibpcl.verify.running import user
 
     monkeypatch.setattr(user, "GRACE", 3.0)
@@ -471,7 +479,7 @@ def test_code_that_swallows_every_error_is_ended_from_outside(check, pairs, monk
             time.sleep(0.01)
         except BaseException:
             pass""")
-    code, out, _ = check(path, "--timeout", "4")
+    code, out, _ = started(path, "--timeout", "4")
     assert code == 3
     assert "second: UNDECIDED: not finished within 4 s" in out and "third: ok" in out
     assert "1 of 3 UNDECIDED" in out
@@ -504,21 +512,21 @@ def test_a_file_that_ends_or_hangs_at_its_import_has_no_verdict(pairs, line, cod
     assert json.loads(out)["ok"] is False and json.loads(out)["verdict"] != "ok"
 
 
-def test_a_verdict_is_made_of_the_kinds_not_of_what_the_file_puts_in_place_of_ok(check, pairs):
+def test_a_verdict_is_made_of_the_kinds_not_of_what_the_file_puts_in_place_of_ok(started, pairs):
     path = pairs("return -d * np.cos(x)")
     path.write_text(
         "from ibpcl.verify.reports.report import InputVerdict, Report\n"
         "Report.ok = InputVerdict.ok = True\nReport.verdict = InputVerdict.verdict = 'ok'\n"
         "Report.text = lambda self: 'ok'\n" + path.read_text()
     )
-    code, out, _ = check(path)
+    code, out, _ = started(path)
     assert code == 1 and "the sign is wrong" in out
 
 
-def test_what_exits_after_the_verdicts_changes_nothing(check, pairs):
+def test_what_exits_after_the_verdicts_changes_nothing(started, pairs):
     path = pairs("return -d * np.cos(x)")
     path.write_text("import atexit, os\natexit.register(os._exit, 0)\n" + path.read_text())
-    assert check(path)[0] == 1
+    assert started(path)[0] == 1
 
 
 @pytest.mark.parametrize(
@@ -590,7 +598,7 @@ def test_a_bare_name_beside_a_file_is_a_function_of_it(check, pairs):
             ("dict(x=d * w)", ("x", "ok"), "w"),
             ("dict(dx=None, dw=d * x)", ("w", "ok"), "x"),
         ],
-        "each starts a process; None, a tuple and a dict are there",
+        "None, a tuple and a dict are there",
         name=lambda case: case[0],
     ),
 )

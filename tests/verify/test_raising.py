@@ -12,6 +12,8 @@ import pytest
 from ibpcl.cli import main
 from ibpcl.verify import check
 
+pytestmark = pytest.mark.usefixtures("checked_here")
+
 RNG = np.random.default_rng(5)
 NUMBERS = itertools.count()
 HEAD = "import numpy as np\n\n\n"

@@ -11,6 +11,8 @@ import pytest
 from ibpcl.cli import check as command
 from ibpcl.verify import KINDS
 
+pytestmark = pytest.mark.usefixtures("checked_here")
+
 # The properties that the schema of SARIF 2.1.0 requires, by the key under which objects stand.
 REQUIRED = {
     "runs": {"tool"},
