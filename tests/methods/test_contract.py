@@ -36,6 +36,11 @@ ALL = (*METHODS, *GENERATIVE)
 VARIANTS = (
     ("npbcl", {"expand": True, "empty_units": 2, "expand_every": 2}),
     ("vcl", {"coreset": "random", "coreset_size": 10, "coreset_epochs": 2, "single_head": True}),
+    ("npbcl", {"full_head": True}),
+    ("vae_npbcl", {"alpha_rule": "learned"}),
+    ("vcl", {"rank": 2}),
+    ("vcl", {"full_head": True}),
+    ("vcl", {"rank": 1, "full_head": True, "single_head": True}),
     ("ibp_vcl", {"offsets": True, "single_head": True}),
     ("ivon", {"single_head": True}),
     ("horseshoe", {"scales": "weights"}),

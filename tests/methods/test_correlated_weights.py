@@ -138,21 +138,6 @@ CORRELATED += [{"rank": 1, "full_head": True, "single_head": True}]
 
 
 @pytest.mark.parametrize("changes", CORRELATED)
-@pytest.mark.parametrize("backend_name", ["numpy", "numba"])
-def test_it_is_saved_and_goes_on_bit_for_bit(tmp_path, changes, backend_name):
-    whole = VCL(Settings(**SMALL, **changes), 1, backend_name)
-    first, second, _ = tasks()
-    whole.learn(first, progress=False)
-    whole.save(tmp_path / "vcl.npz")
-    copy = VCL.load(tmp_path / "vcl.npz")
-    for learner in (whole, copy):
-        learner.learn(second, progress=False)
-    for name, value in copy.state().items():
-        np.testing.assert_array_equal(value, whole.state()[name], err_msg=name)
-    np.testing.assert_array_equal(copy.predict(first.x_test, 0), whole.predict(first.x_test, 0))
-
-
-@pytest.mark.parametrize("changes", CORRELATED)
 def test_correlations_are_learned_and_become_the_next_prior(changes):
     learner = learned(VCL(Settings(**SMALL | {"epochs": 20}, **changes), 1, "numpy"), 1)
     context = learner.context
@@ -187,20 +172,12 @@ def test_predictions_do_not_depend_on_how_examples_are_cut():
 
 
 @pytest.mark.parametrize("backend_name", ["numpy", "numba"])
-def test_npbcl_learns_a_full_head_and_keeps_it(tmp_path, backend_name):
+def test_npbcl_learns_a_full_head(backend_name):
     settings = MaskedSettings(**MASKED | {"epochs": 10}, full_head=True)
-    whole = npbcl.NPBCL(settings, 1, backend_name)
-    first, second, _ = tasks()
-    whole.learn(first, progress=False)
-    before = whole.predict(first.x_test, 0)
-    whole.save(tmp_path / "npbcl.npz")
-    copy = npbcl.NPBCL.load(tmp_path / "npbcl.npz")
-    for learner in (whole, copy):
-        learner.learn(second, progress=False)
-    for name, value in copy.state().items():
-        np.testing.assert_array_equal(value, whole.state()[name], err_msg=name)
-    assert before.shape == (5, 2)
-    network, vector, _ = whole.context.assemble(1)
+    learner = npbcl.NPBCL(settings, 1, backend_name)
+    for task in tasks()[:2]:
+        learner.learn(task, progress=False)
+    network, vector, _ = learner.context.assemble(1)
     assert np.abs(network.layout.layers(vector)["head"]["lower"]).max() > 1e-3
 
 

@@ -222,18 +222,13 @@ def test_it_learns_classes_from_two_labels_each():
 
 
 @pytest.mark.parametrize("backend_name", ["numpy", "numba"])
-def test_it_is_saved_and_goes_on_bit_for_bit(tmp_path, backend_name):
-    whole = learner_of(backend_name=backend_name)
-    whole.learn(task(0, 3), progress=False)
-    whole.save(tmp_path / "m2.npz")
-    copy = M2.load(tmp_path / "m2.npz")
-    before = whole.predict(images()[0], 0)
-    for learner in (whole, copy):
-        learner.learn(task(1, 2), progress=False)
-    for name, value in copy.state().items():
-        np.testing.assert_array_equal(value, whole.state()[name], err_msg=name)
+def test_a_second_task_leaves_the_answers_to_the_first(backend_name):
+    learner = learner_of(backend_name=backend_name)
+    learner.learn(task(0, 3), progress=False)
+    before = learner.predict(images()[0], 0)
+    learner.learn(task(1, 2), progress=False)
     # weights that the first task uses are held, so nothing is forgotten
-    np.testing.assert_allclose(copy.predict(images()[0], 0), before, atol=1e-6)
+    np.testing.assert_allclose(learner.predict(images()[0], 0), before, atol=1e-6)
 
 
 @pytest.mark.parametrize(

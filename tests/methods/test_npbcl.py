@@ -107,21 +107,6 @@ def test_the_same_seed_gives_the_same_bits(learned):
     assert not np.array_equal(head(other), head(learner))
 
 
-def test_a_loaded_learner_predicts_the_same_and_goes_on_the_same(learned):
-    learner, _ = learned
-    copy = NPBCL(SMALL, seed=1)
-    copy.load_state({name: value.copy() for name, value in learner.state().items()})
-    x = Blobs()[0].x_test
-    for t in range(3):
-        np.testing.assert_array_equal(copy.predict(x, t), learner.predict(x, t))
-    copy.learn(Blobs(4)[3], progress=False)
-    original = NPBCL(SMALL, seed=1)
-    run(original, Blobs(4))
-    np.testing.assert_array_equal(
-        copy.posterior["hidden0"]["weight.mu"], original.posterior["hidden0"]["weight.mu"]
-    )
-
-
 def test_weights_that_a_task_does_not_use_do_not_move():
     """Given its mask, an unused weight's best posterior is its prior: the last posterior, or p0."""
     learner = NPBCL(dataclasses.replace(SMALL, unused_prior="gaussian"), seed=0)

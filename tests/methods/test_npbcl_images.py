@@ -101,19 +101,6 @@ def test_a_task_s_model_is_deterministic(learned, make_images):
     assert one.latent == 3
 
 
-def test_a_loaded_learner_goes_on_the_same(learned, make_images, tmp_path):
-    learned.save(tmp_path / "learner.npz")
-    copy = ImageNPBCL.load(tmp_path / "learner.npz")
-    original = learn(4, make_images)
-    assert copy.settings == learned.settings
-    copy.learn(make_images(3), progress=False)
-    for name, value in original.state().items():
-        np.testing.assert_array_equal(value, copy.state()[name], err_msg=name)
-    empty = ImageNPBCL(SMALL)
-    empty.load_state(empty.state())
-    assert empty.knowledge.own == ()
-
-
 def test_unused_weights_do_not_move(make_images):
     """An unused weight's best posterior is its prior: the last posterior, or p0; rows of switched
     off units too.
@@ -502,14 +489,3 @@ def test_without_divergences_of_sticks_a_learned_alpha_is_fixed(make_images):
     for name, value in fixed.state().items():
         if name != "memory.alpha":
             np.testing.assert_array_equal(value, learned.state()[name], err_msg=name)
-
-
-def test_a_learned_alpha_is_saved_and_continues_bit_for_bit(make_images, tmp_path):
-    whole = ImageNPBCL(short(alpha_rule="learned"), seed=1)
-    whole.learn(make_images(0), progress=False)
-    whole.save(tmp_path / "learner.npz")
-    copy = ImageNPBCL.load(tmp_path / "learner.npz")
-    for learner in (whole, copy):
-        learner.learn(make_images(1), progress=False)
-    for name, value in whole.state().items():
-        np.testing.assert_array_equal(value, copy.state()[name], err_msg=name)

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 from classroom_common import BOX, KEY, needs_box, verdict
+from quick import quick
 
 from ibpcl.classroom import check_file
 from ibpcl.classroom.assignments import assignment as assignments
@@ -58,7 +59,14 @@ def test_the_package_for_students_has_no_solution(name, monkeypatch):
 
 
 @needs_box
-@pytest.mark.parametrize("name", WITH_VALUES)
+@pytest.mark.parametrize(
+    "name",
+    quick(
+        ["01_gaussian_weights", "04_the_misprint"],
+        WITH_VALUES,
+        "all are judged with stored values in the same way",
+    ),
+)
 def test_a_right_solution_passes_without_the_reference(name, student):
     variant = list(find(name).variants)[-1]
     result = student(name, variant, selftest.solution(find(name), variant))
