@@ -1,8 +1,10 @@
 """A student's folder with right primitives of chapter 2."""
 
 import pytest
+from answering import InProcess
 
 from ibpcl.classroom.assignments.slices import imports, sliced
+from ibpcl.classroom.judging.running import session
 from ibpcl.learn.chapters import chapter_of
 from ibpcl.learn.folder import Folder
 
@@ -24,3 +26,9 @@ def student(tmp_path, monkeypatch):
     folder = Folder("my_ibpcl")
     folder.start(chapter_of(2))
     return folder
+
+
+@pytest.fixture
+def judged_here(monkeypatch):
+    """Run the student's functions in this process."""
+    monkeypatch.setattr(session, "Worker", InProcess)

@@ -13,6 +13,8 @@ from ibpcl.learn.broken import runnable
 from ibpcl.learn.chapters import chapter_of
 from ibpcl.learn.folder import Folder
 
+pytestmark = pytest.mark.usefixtures("judged_here")
+
 
 @pytest.fixture
 def mine(student, gaussian):

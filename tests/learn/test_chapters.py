@@ -16,6 +16,8 @@ from ibpcl.learn.checking import check_chapter
 from ibpcl.learn.folder import Folder, written_in
 from ibpcl.storage import read_text, read_toml
 
+pytestmark = pytest.mark.usefixtures("judged_here")
+
 TUTORIALS = Path(ibpcl.__file__).parents[1] / "tutorials"
 UNNAMED = ("wrong", "wrong_values", "unexplained")
 

@@ -67,6 +67,7 @@ LEAVES = [
 IMAGES = [("convolution", "patches"), ("pooling", "max_pool2d"), ("residual", "add")]
 
 
+@pytest.mark.usefixtures("judged_here")
 def test_compositions_call_the_replaced_parts_and_nothing_else_changes():
     calls = []
     functions = {}
@@ -114,6 +115,7 @@ def test_the_order_of_the_files_does_not_matter(student):
     assert made.gaussian.kl() == "mine"
 
 
+@pytest.mark.usefixtures("judged_here")
 def test_a_right_folder_runs_and_the_report_names_its_functions(student, gaussian, tmp_path):
     student.file("gaussian").write_text(gaussian, encoding="utf-8")
     keys = [f"{key}={value}" for key, value in SMALL.items() if key != "hidden"]
@@ -128,6 +130,7 @@ def test_a_right_folder_runs_and_the_report_names_its_functions(student, gaussia
     assert again == 0
 
 
+@pytest.mark.usefixtures("judged_here")
 def test_a_wrong_function_is_refused_with_its_verdict(student, gaussian, capsys):
     wrong = gaussian.replace("(dv * noise).sum(axis=0)", "2 * (dv * noise).sum(axis=0)")
     student.file("gaussian").write_text(wrong, encoding="utf-8")
@@ -138,6 +141,7 @@ def test_a_wrong_function_is_refused_with_its_verdict(student, gaussian, capsys)
     assert "gaussian.sample" in made.names
 
 
+@pytest.mark.usefixtures("judged_here")
 def test_blank_functions_are_passed_over(student, gaussian):
     with pytest.raises(UserError, match="filled in"):
         own.backend("my_ibpcl")

@@ -96,6 +96,7 @@ def test_a_name_that_is_not_a_package_is_refused(tmp_path, name, capsys):
     assert not (tmp_path / name).exists()
 
 
+@pytest.mark.usefixtures("judged_here")
 def test_a_syntax_error_is_shown_with_its_line(student, capsys):
     replaced(student, "gaussian", "def kl(", "def kl((")
     assert main(["learn", "check", "2"]) == 1
@@ -107,6 +108,7 @@ def test_a_syntax_error_is_shown_with_its_line(student, capsys):
     "encoding",
     quick(["utf-16"], ["utf-8-sig", "utf-16", "cp1252"], "all are told apart in one function"),
 )
+@pytest.mark.usefixtures("judged_here")
 def test_files_of_other_editors_are_read_and_kept(student, gaussian, encoding):
     text = "# a weight as a belief: naïve, à la Bayes\r\n" + gaussian.replace("\n", "\r\n")
     student.file("gaussian").write_bytes(text.encode(encoding))
@@ -153,6 +155,7 @@ def test_hints_come_one_after_another(student, capsys):
     assert entries()["2.1"]["hints"] == 3
 
 
+@pytest.mark.usefixtures("judged_here")
 def test_a_solution_is_shown_after_a_try(student, gaussian, capsys):
     assert main(["learn", "solution", "2.1"]) == 2
     capsys.readouterr()
@@ -165,6 +168,7 @@ def test_a_solution_is_shown_after_a_try(student, gaussian, capsys):
     assert entries()["2.1"]["solution"] is True
 
 
+@pytest.mark.usefixtures("judged_here")
 def test_a_prediction_is_answered_only_after_it_was_made(student):
     student.start(chapter_of(1))
     (before,) = [c for c in checking.check_chapter(student, chapter_of(1)) if c.exercise == "1.1"]
@@ -176,6 +180,7 @@ def test_a_prediction_is_answered_only_after_it_was_made(student):
     assert any("you predicted a" in line and "52" in line for line in after.lines)
 
 
+@pytest.mark.usefixtures("judged_here")
 def test_a_counterexample_is_tried(student):
     student.start(chapter_of(3))
     stub = 'raise NotImplementedError("task 3.5: Right almost everywhere")'
