@@ -91,11 +91,13 @@ def used(arguments, packages):
     RuntimeError
         If the exit code is not 0.
     """
+    # absolute, because the process runs in another folder
+    packages = Path(packages).resolve()
     environment = {
         **os.environ,
         "PYTHONPATH": str(packages),
         "OPENBLAS_NUM_THREADS": "1",
-        "NUMBA_CACHE_DIR": str(Path(packages) / "numba-cache"),
+        "NUMBA_CACHE_DIR": str(packages / "numba-cache"),
     }
     environment.pop("PYTHONDONTWRITEBYTECODE", None)
     with tempfile.TemporaryFile() as errors:
@@ -114,6 +116,26 @@ def used(arguments, packages):
             raise RuntimeError(f"python {' '.join(arguments)}, from {packages}: {text[-2000:]}")
     unit = 2**20 if sys.platform == "darwin" else 2**10
     return Used(usage.ru_utime + usage.ru_stime, usage.ru_maxrss / unit)
+
+
+def refuse_another_package(packages):
+    """Check that Python imports the package from a folder, not from where it is installed.
+
+    Parameters
+    ----------
+    packages : path-like
+        Folder that holds a version of the package.
+
+    Raises
+    ------
+    RuntimeError
+        If the folder does not hold the package that is imported.
+    """
+    folder = str(Path(packages).resolve())
+    used(
+        ["-c", f"import ibpcl; assert ibpcl.__file__.startswith({folder!r}), ibpcl.__file__"],
+        folder,
+    )
 
 
 def compare(name, measure, old, new, rounds):
@@ -171,6 +193,8 @@ def main():
     parser.add_argument("--rounds", type=int, default=5, help="pairs of runs (default: 5)")
     parser.add_argument("--limit", type=float, help="exit code 1 if a median ratio is above it")
     arguments = parser.parse_args()
+    for packages in (arguments.old, arguments.new):
+        refuse_another_package(packages)
     with tempfile.TemporaryDirectory() as folder:
         rows = []
         for name in commands(""):

@@ -64,3 +64,19 @@ def test_every_command_imports_the_package_of_its_folder(tmp_path):
     for arguments in versions.commands(tmp_path / "out").values():
         with pytest.raises(RuntimeError, match="planted"):
             versions.used(arguments, tmp_path)
+
+
+def test_a_relative_folder_is_the_one_that_is_measured(tmp_path, monkeypatch):
+    package = tmp_path / "old" / "ibpcl"
+    package.mkdir(parents=True)
+    (package / "__init__.py").write_text("")
+    monkeypatch.chdir(tmp_path)
+    versions.refuse_another_package("old")
+    (package / "__init__.py").write_text("raise SystemExit('planted')")
+    with pytest.raises(RuntimeError, match="planted"):
+        versions.used(["-c", "import ibpcl"], "old")
+
+
+def test_a_folder_without_the_package_is_refused(tmp_path):
+    with pytest.raises(RuntimeError, match="ibpcl"):
+        versions.refuse_another_package(tmp_path)
