@@ -8,7 +8,7 @@ import pytest
 import ibpcl
 from ibpcl.classroom.assignments.assignment import names
 from ibpcl.cli import main
-from ibpcl.course import kit, slides
+from ibpcl.course import formula_sheet, kit, slides
 from ibpcl.errors import UserError
 from ibpcl.learn.chapters import chapters
 
@@ -83,6 +83,7 @@ def test_an_interrupted_kit_continues_and_keeps_its_slides(tmp_path, monkeypatch
     monkeypatch.setattr(slides, "write", write)
     monkeypatch.setattr(slides, "reveal_folder", lambda: tmp_path)
     monkeypatch.setattr(slides, "copy_reveal", lambda folder: None)
+    monkeypatch.setattr(formula_sheet, "write", lambda path: path.write_bytes(b""))
     out = tmp_path / "kit"
     with pytest.raises(KeyboardInterrupt):
         kit.write(out, tutorials=TUTORIALS)

@@ -1,8 +1,8 @@
 """Notes for instructors name planted mistakes, and their demonstrations run."""
 
+import contextlib
 import copy
-import subprocess
-import sys
+import io
 
 import pytest
 
@@ -20,12 +20,10 @@ def test_every_assignment_has_notes(name):
 
 @pytest.mark.parametrize("name", names())
 def test_the_demonstration_runs_and_shows_something(name):
-    code = notes.program(notes.read(name))
-    done = subprocess.run(
-        [sys.executable, "-W", "error", "-c", code], capture_output=True, text=True, check=False
-    )
-    assert done.returncode == 0, done.stderr
-    assert done.stdout.strip()
+    printed = io.StringIO()
+    with contextlib.redirect_stdout(printed):
+        exec(notes.program(notes.read(name)), {"__name__": "__main__"})
+    assert printed.getvalue().strip()
 
 
 def spoiled(change):
