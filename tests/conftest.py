@@ -20,8 +20,9 @@ from ibpcl.data.dataset import Dataset
 from ibpcl.errors import UserError
 from ibpcl.inference import backend
 
-# The same examples on every run.
-settings.register_profile("ibpcl", deadline=None, derandomize=True)
+# The same examples on every run; five times as many with --hypothesis-profile thorough.
+settings.register_profile("ibpcl", deadline=None, derandomize=True, max_examples=40)
+settings.register_profile("thorough", deadline=None, derandomize=True, max_examples=200)
 settings.load_profile("ibpcl")
 
 
