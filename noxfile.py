@@ -23,6 +23,20 @@ What was tested, and the result ("part": MEANINGFUL, which ``oldest`` runs):
   seed.  ``tests/primitives`` and ``tests/inference`` passed too.
 - Python 3.14: not tried, it was not available.
 
+What ``coverage`` counts, in percent of the lines: ``primitives`` 97.8, ``models`` 99.1,
+``inference`` 91.0, ``continual`` 97.7, ``methods`` 99.2, ``verify`` 94.9 (Python 3.11.7; measured
+folder by folder, with the quick tests of these packages and of no others, and without
+``tests/verify/controls``).  Lines that Numba compiles are not among them: they are in
+``ibpcl.kernels``, and each has a NumPy reference, which is counted.  What a worker of the checker
+runs in its own process is not measured: ``verify/running`` is where most lines are missing.
+
+The longest tests of the test command, in seconds of processor time of one core
+(``pytest --durations=20`` shows durations, which other work on the machine makes longer): 14
+attacks on the classroom 6.7, strong and weak tests of an audit 4.5 and 4.1, one option of a cluster
+4.2 (it imports Dask), two files of each form of code 3.8, a process that compiles nothing 3.5, a
+sample of planted mistakes 3.4, the teaching kit 3.2; no other takes three.
+``python -m pytest -n 0 -p tests.processor_time`` sums the processor time by folder.
+
 The lower bounds in ``setup.cfg`` reach further back than SPEC 0
 (https://scientific-python.org/specs/spec-0000), which asks for the releases of two years: the
 machines of a course are often older.
