@@ -9,6 +9,8 @@ from ibpcl.data.dataset import DataError
 from ibpcl.data.own import read_tasks, tasks_from_arrays
 from ibpcl.data.pixels import as_trained, scaled
 
+pytestmark = pytest.mark.usefixtures("no_figures")
+
 LABELS = np.arange(80) % 4
 PIXELS = np.random.default_rng(0).integers(0, 256, (80, 16)).astype(np.uint8)
 TYPES = (np.uint8, np.int64, np.uint16, np.float32, np.float64)

@@ -13,6 +13,8 @@ from ibpcl.learn.folder import written_in
 from ibpcl.learn.milestones import MILESTONES, algorithm_1
 from ibpcl.paper.pairs import documented_pairs
 
+pytestmark = pytest.mark.usefixtures("no_figures")
+
 SMALL = {
     "tasks": 1,
     "train_limit": 60,

@@ -18,6 +18,8 @@ from ibpcl.models.likelihoods import mean_over_samples
 from ibpcl.paper.reproduce import certainty
 from ibpcl.paper.reproduce.rows import OURS, REFERENCE
 
+pytestmark = pytest.mark.usefixtures("no_figures")
+
 
 def heads(*probabilities):
     return tuple(mean_over_samples(np.log(np.array([p]))) for p in probabilities)

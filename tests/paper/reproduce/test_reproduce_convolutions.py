@@ -12,6 +12,8 @@ from ibpcl.methods import method
 from ibpcl.models.plain import network
 from ibpcl.paper.reproduce.target import KINDS
 
+pytestmark = pytest.mark.usefixtures("no_figures")
+
 
 def test_both_networks_have_as_many_weights_before_the_head():
     rows = KINDS["convolutions"].rows(False)

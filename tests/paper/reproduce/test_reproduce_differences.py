@@ -11,6 +11,8 @@ from ibpcl.paper.numbers import ACCURACY, COLUMNS
 from ibpcl.paper.reproduce import differences
 from ibpcl.paper.reproduce.rows import method_rows
 
+pytestmark = pytest.mark.usefixtures("no_figures")
+
 ROWS = {row.key: row for row in method_rows()}
 # on MNIST the paper has VCL at 98.952 +- 0.3
 MNIST = "split-mnist"

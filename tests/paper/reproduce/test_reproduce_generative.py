@@ -23,6 +23,8 @@ from ibpcl.paper.reproduce.generative import PRINTED_ROWS
 from ibpcl.paper.reproduce.rows import GENERATIVE_ROWS
 from ibpcl.paper.reproduce.target import KINDS
 
+pytestmark = pytest.mark.usefixtures("no_figures")
+
 SMALL = {
     "hidden": "8",
     "latent": "2",

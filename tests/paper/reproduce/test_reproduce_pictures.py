@@ -15,6 +15,8 @@ from ibpcl.experiments.tables import Entry, Printed
 from ibpcl.paper.reproduce import pictures
 from ibpcl.paper.reproduce.rows import REFERENCE, method_rows
 
+pytestmark = pytest.mark.usefixtures("no_figures")
+
 # of the target with most
 LABELS = [tables.shown(row.label) for row in method_rows(REFERENCE)]
 RNG = np.random.default_rng(0)

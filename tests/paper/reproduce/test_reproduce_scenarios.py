@@ -18,6 +18,8 @@ from ibpcl.paper.reproduce import certainty, scenarios
 from ibpcl.paper.reproduce.rows import EXACT, OURS
 from ibpcl.paper.reproduce.target import KINDS
 
+pytestmark = pytest.mark.usefixtures("no_figures")
+
 
 def measured(folder, row, benchmark, tiny):
     planned = cells.plan((row,), (BENCHMARKS[benchmark],), Choice(1, assignments=tiny, out=folder))

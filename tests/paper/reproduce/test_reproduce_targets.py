@@ -32,6 +32,8 @@ from ibpcl.paper.reproduce import GENERATIVE_TARGETS, TARGETS, claims, ladder, m
 from ibpcl.paper.reproduce.rows import OURS, REFERENCE, method_rows
 from ibpcl.paper.reproduce.target import KINDS
 
+pytestmark = pytest.mark.usefixtures("no_figures")
+
 
 def typed(capsys, out, tiny, target, *arguments):
     """Run the command; return its exit code, standard output, and the lines of standard error."""
