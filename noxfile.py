@@ -34,7 +34,8 @@ The longest tests of the test command, in seconds of processor time of one core
 (``pytest --durations=20`` shows durations, which other work on the machine makes longer): 14
 attacks on the classroom 6.7, strong and weak tests of an audit 4.5 and 4.1, one option of a cluster
 4.2 (it imports Dask), two files of each form of code 3.8, a process that compiles nothing 3.5, a
-sample of planted mistakes 3.4, the teaching kit 3.2; no other takes three.
+sample of planted mistakes 3.4, the teaching kit 3.2; no other that was measured takes three (not
+measured: ``tests/tutorials``, most of ``tests/audit``, ``tests/paper`` but ``reproduce``).
 ``python -m pytest -n 0 -p tests.processor_time`` sums the processor time by folder.
 
 The lower bounds in ``setup.cfg`` reach further back than SPEC 0
