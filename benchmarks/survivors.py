@@ -20,7 +20,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ibpcl.audit import planting, project
-from ibpcl.audit.auditing import Settings, files_of
+from ibpcl.audit.auditing import Settings
 from ibpcl.audit.comparing import SAME, distance
 from ibpcl.audit.pasting import variable
 from ibpcl.audit.planning import found_in
@@ -29,6 +29,7 @@ from ibpcl.audit.running import command_of, limit_of
 from ibpcl.audit.tracing import trace
 from ibpcl.audit.trying import Copies, changed
 from ibpcl.codeview.syntax import text_of
+from ibpcl.errors import UserError
 from ibpcl.verify.adapters import discovery, loading
 from ibpcl.verify.prepare import prepare
 
@@ -48,7 +49,7 @@ class Shown(NamedTuple):
         Difference of the gradients with and without the change, relative to the largest entry; NaN
         if they could not be evaluated.
     error : float
-        Error of the gradients without the change, against central differences.
+        Error of the same gradients without the change, against central differences.
     """
 
     text: str
@@ -116,17 +117,22 @@ def confirmed(report, folder, private):
     settings = Settings(report["target"], report["command"], workers=1)
     loaded = private / "loaded" / folder.name
     project.copy(folder, loaded)
-    files, name = files_of(settings.target, folder)
+    functions = {
+        (function["file"], function["name"]): [
+            each for each in function["mistakes"] if each["outcome"] == "survived"
+        ]
+        for function in report["functions"]
+    }
+    files = sorted({Path(file) for (file, _), survivors in functions.items() if survivors})
     copies = Copies(command_of(settings.tests), folder, private)
-    traced = trace(copies.runner("traced"), settings, files, found_in(files, loaded, name)[1])
+    forwards = found_in(files, loaded, "")[1] if files else []
+    traced = trace(copies.runner("traced"), settings, files, forwards)
     runner = copies.runner("runs", traced.modules)
     sys.path[:0] = [str(loaded), str(loaded / "src")]
     os.chdir(loaded)
-    for function in report["functions"]:
-        survivors = [each for each in function["mistakes"] if each["outcome"] == "survived"]
-        file = function["file"]
-        calls = traced.calls.get(f"{file}::{function['name']}", [])
-        found = at_printed_inputs(loaded / file, function["name"], calls, survivors)
+    for (file, name), survivors in functions.items():
+        calls = traced.calls.get(f"{file}::{name}", [])
+        found = at_printed_inputs(loaded / file, name, calls, survivors)
         for mistake, shown in zip(survivors, found, strict=True):
             outcome = "not planted"
             if shown.text:
@@ -165,25 +171,33 @@ def at_printed_inputs(path, name, calls, survivors):
             Family(points_near(rounded(problem), target, np.random.default_rng(0)))
             for problem in pairs.values()
         ]
-        for mistake in survivors:
-            new = changed_text(families, mistake, text)
-            n = next((n for n, pair in pairs.items() if is_printed(pair, mistake)), None)
-            if not new or n is None:
-                yield Shown(new)
-                continue
-            at, w = printed(pairs[n], mistake)
-            right = gradients_at(at, w)
-            try:
-                path.write_text(new, encoding="utf-8")
-                wrong = gradients_at(*printed(pairs_of(path, name, calls, n)[0][n], mistake))
-            except (TypeError, ValueError, KeyError, IndexError):
-                wrong = ()  # its form has no gradient any more
-            finally:
-                path.write_text(text, encoding="utf-8")
-            same_number = len(right) == len(wrong)
-            apart = max(map(gap, wrong, right)) if same_number else np.inf
-            slopes = [differences(at, w, j) for j in at.wrt]
-            yield Shown(new, apart, max(map(gap, right, slopes)))
+        texts = [changed_text(families, mistake, text) for mistake in survivors]
+        for mistake, new in zip(survivors, texts, strict=True):
+            shown = Shown(new)
+            for n, pair in pairs.items():  # objects in different states may have the same gradients
+                if new and is_printed(pair, mistake) and not shown.apart > SAME:
+                    shown = at_pair(path, name, calls, n, pair, mistake, new)
+                    path.write_text(text, encoding="utf-8")
+            yield shown
+
+
+def at_pair(path, name, calls, n, pair, mistake, new):
+    """Return a survivor at its printed input, with one of the pairs; the file is changed."""
+    at, w = printed(pair, mistake)
+    right = gradients_at(at, w)
+    path.write_text(new, encoding="utf-8")
+    try:
+        wrong = gradients_at(*printed(pairs_of(path, name, calls, n)[0][n], mistake))
+    except (UserError, AttributeError, TypeError, ValueError, LookupError):
+        wrong = ()  # its form has no gradient any more
+    is_complete = len(right) == len(wrong)
+    apart = list(map(gap, wrong, right)) if is_complete else [np.inf] * len(right)
+    errors = [
+        gap(true, differences(at, w, j))
+        for true, j, far in zip(right, at.wrt, apart, strict=True)
+        if far > SAME
+    ]
+    return Shown(new, max(apart), max(errors, default=np.nan))
 
 
 def gap(got, true):
