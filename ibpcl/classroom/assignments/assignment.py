@@ -150,6 +150,9 @@ class Assignment:
         Packages that a hand-in may import.
     limits : dict
         ``seconds`` and ``memory_mb`` that a hand-in may use.
+    exact_shapes : bool
+        Whether a result with additional axes of length one is wrong.  Otherwise it counts, and the
+        verdict says so.
     """
 
     name: str
@@ -162,6 +165,7 @@ class Assignment:
     imports: tuple = IMPORTS
     limits: dict = field(default_factory=dict)
     library: dict = field(default_factory=dict)  # modules for the hand-in, as texts by name
+    exact_shapes: bool = False
 
     @property
     def file(self):

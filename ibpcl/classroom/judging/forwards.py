@@ -3,7 +3,7 @@
 import numpy as np
 
 from ibpcl.classroom.judging.comparing import FLOAT32_RTOL, HINTS, as_tuple, compare, worst_error
-from ibpcl.classroom.judging.examples import cotangent_like
+from ibpcl.classroom.judging.examples import cotangent_like, wrong_entry
 from ibpcl.classroom.judging.marking import UNNAMED, settle
 from ibpcl.classroom.judging.naming.naming_forwards import Seen
 from ibpcl.classroom.judging.own_parts import right_with_own_parts
@@ -46,7 +46,8 @@ def judge_forward(task, verdict, case):
         expected = case.expected(task, inputs)
         seen.append(Seen(size, inputs, case.returned(task, inputs), expected))
         names = _names(task, case, expected)
-        comparisons.append(compare(seen[-1].out, expected, task.rtol, names))
+        exact = case.assignment.exact_shapes
+        comparisons.append(compare(seen[-1].out, expected, task.rtol, names, exact))
     right = all(kind == "ok" for kind, _ in comparisons)
     own_parts = [] if right else right_with_own_parts(task, case, seen)
     if right or own_parts:
@@ -143,7 +144,13 @@ def _named(comparisons, explanation):
             (kind, words) if agree or kind in ("ok", *UNNAMED) else ("wrong", "wrong")
             for kind, words in comparisons
         ]
-    name = (explanation.kind, explanation.words)
+    shaped = [
+        f"{words}; {explanation.words}" if explanation.kind != "summed" else words
+        for kind, words in comparisons
+        if kind == "wrong_shape"
+    ]
+    # A result of another shape was summed over other axes, not over the wrong one.
+    name = (explanation.kind, shaped[0] if shaped else explanation.words)
     return [(kind, words) if kind == "ok" else name for kind, words in comparisons]
 
 
@@ -183,6 +190,8 @@ def judge_extremes(task, verdict, case):
         inputs = case.inputs(task, "extreme", at)
         rng = case.rng(task, "cotangent", at)
         for name, (kind, words) in _at_extreme(task, case, inputs, rng).items():
+            if kind == "zero":  # "it does not depend on the inputs" is true of this point only
+                kind = "wrong"
             kinds[name].append((kind, words))
     for name, comparisons in kinds.items():
         if not comparisons:
@@ -190,9 +199,16 @@ def judge_extremes(task, verdict, case):
         right = sum(kind == "ok" for kind, _ in comparisons)
         kind, words = next((item for item in comparisons if item[0] != "ok"), ("ok", ""))
         words = f"right at {right} of {len(comparisons)} extreme points: {words}" if words else ""
+        wrong = task.function if name == task.function else f"{task.function}_vjp"
+        if words and wrong in case.wrong and not right:
+            kind = "wrong"
+            words = f"wrong at extreme points, too: correct {wrong} at the usual ones first"
+        far = kind in ("wrong", "missing_term", "constant_factor")
         hint = (
-            "look for the largest and the smallest intermediate result"
-            if kind == "wrong"
+            ""
+            if words and wrong in case.wrong and not right
+            else "look for the largest and the smallest intermediate result"
+            if far
             else HINTS.get(kind, "")
         )
         verdict.parts.append(Part(name, kind, words, hint))
@@ -246,6 +262,7 @@ def _at_extreme(task, case, inputs, rng):
             _allowed(task.rtol, worst_error(a, b), worst_error(c, b))
             for a, b, c in zip(own, truths, [out, *as_tuple(pulled)], strict=True)
         ]
+    right = truths
     if own_truth is not None:
         with np.errstate(all="ignore"):
             truths = [
@@ -253,12 +270,21 @@ def _at_extreme(task, case, inputs, rng):
                 *pulled_back(own_truth, wide, task.wrt, _double(dout)),
             ]
     got, typed, failed = _called(task, case, inputs, dout)
+
+    def judged(at):
+        if at >= len(got) and failed:
+            return failed
+        shown = inputs if task.visibility == "public" else {}
+        out = got[at] if at < len(got) else None
+        # a gradient may fit the student's own forward, or the right one
+        found = [
+            _typed(out, truth[at], rtols[at], single and typed[at > 0], shown)
+            for truth in ((truths, right) if at else (truths,))
+        ]
+        return found[0] if found[-1][0] != "ok" else found[-1]
+
     return {
-        name: failed
-        if at >= len(got) and failed
-        else _typed(
-            got[at] if at < len(got) else None, truths[at], rtols[at], single and typed[at > 0]
-        )
+        name: judged(at)
         for at, name in enumerate(names)
         if rtols[at] < FEWEST_DIGITS and not _underflows(truths[at], single)
     }
@@ -366,9 +392,22 @@ def _reference(case, function, *arguments):
         return getattr(case.reference, function)(*arguments)
 
 
-def _typed(out, expected, rtol, single):
-    """Return the result of a comparison, or that single precision was lost."""
+def _typed(out, expected, rtol, single, inputs):
+    """Return the result of a comparison with one entry, or that single precision was lost."""
     result = compare(out, expected, rtol)
+    entry = wrong_entry(out, expected, rtol) if result[0] != "ok" and inputs else None
+    if entry is not None:
+        at = entry["place"]
+        place = tuple(int(n) for n in at.strip("[]").split(", ") if n)
+        # inputs with one entry for each of the result
+        here = [
+            f"{name} = {float(value[place]):.4g}"
+            for name, value in inputs.items()
+            if np.shape(value) == np.shape(expected) and np.asarray(value).dtype.kind == "f"
+        ]
+        where = f" at {at}" * bool(at) + (f" ({', '.join(here)})" if here and at else "")
+        words = f"{result[1]}; for instance {entry['got']}{where}, not {entry['expected']}"
+        result = (result[0], words)
     dtype = getattr(out, "dtype", None)
     if result[0] == "ok" and single and dtype is not None and dtype != np.float32:
         return "wrong_type", f"float32 inputs give {dtype}"

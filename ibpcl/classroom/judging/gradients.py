@@ -15,6 +15,7 @@ from ibpcl.classroom.judging.partial_credit import PartialCredit
 from ibpcl.classroom.judging.running.client import Ended, SubmissionError
 from ibpcl.classroom.judging.verdict import Part, in_words
 from ibpcl.verify import check_pair
+from ibpcl.verify.agreement import KEEPDIMS
 
 SIZES = ("small", "odd", "small")
 UNFIT = {"changes_cotangent": "overwrites its argument dout: write into a copy"}
@@ -51,7 +52,14 @@ class Forward:
         called.
     function : callable, optional
         Function whose source shows which path a gradient leaves out.
+
+    Attributes
+    ----------
+    hides_source : bool
+        True: the source is the reference's, so the verdict does not quote it.
     """
+
+    hides_source = True
 
     def __init__(self, call, function=None):
         self.call = call
@@ -245,8 +253,13 @@ def conclude(task, parts, verdict, case):
         for name in set(task.wrt) - set(parts):
             parts[name] = Part(name, "changes_cotangent", UNFIT["changes_cotangent"])
             case.marking.earn(parts[name], "overwrites_its_argument")
+    reshaped = case.session.accepted.reshaped
     for name in set(task.wrt) - set(parts):
-        parts[name] = Part(name, "ok", "right")
+        shape = reshaped.get((task.function, name))
+        if shape and case.assignment.exact_shapes:
+            parts[name] = Part(name, "wrong_shape", f"right numbers, but {shape}", KEEPDIMS)
+            continue
+        parts[name] = Part(name, "ok", f"right, although {shape}" if shape else "right")
         case.marking.earn(parts[name], "right")
     verdict.parts = [parts[name] for name in task.wrt]
     settle(verdict)

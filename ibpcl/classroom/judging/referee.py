@@ -29,6 +29,8 @@ EVIDENCE = dict(zip(("kind", "line", "mended gradient", "proof"), EXHIBIT, stric
 GUESSED = {"kind", "proof"}
 BESIDE = "right, but it counts only beside the right line or a mended gradient"
 REFUTED = 1e-3  # relative error at which a point refutes a gradient
+CHANGE = 1e-9  # relative change of the inputs that shows how large a gradient of zero may be
+ROUNDED = 1e-3  # share of the effect of that change which is rounding
 MOST_NUMBERS = 10_000  # numbers in a proof's point
 MOST_ENTRIES = 200_000  # entries of the point's arrays once they are broadcast against each other
 PROOF_MB = 256  # megabytes that the judge may use to compute with the point
@@ -325,28 +327,78 @@ def refutes(pairs, inputs, dout, asked="the inputs and the cotangent"):
         ):
             return f"{asked} must be finite real arrays, or integers up to {LARGEST_INTEGER}"
         with np.errstate(all="ignore"), bounds.memory(PROOF_MB):
-            gradients = []
-            for forward, pull in pairs:
-                _, cache = forward(*map(np.copy, inputs))
-                gradients.append(as_tuple(pull(dout, cache)))
-            gaps = [_gap(a, b) for a, b in zip(*gradients, strict=True)]
+            gaps = _gaps(pairs, inputs, dout)
+            if not any(gap > REFUTED for gap, _ in gaps):
+                undefined = any(np.isnan(gap) for gap, _ in gaps)
+                return (
+                    "the right gradient is not finite at these inputs, so they are not in the "
+                    "domain of the function"
+                    if undefined
+                    else "the given gradient is right at these inputs"
+                )
+            floors = _floors(pairs[0], inputs, dout)
     # The point comes from the student, so any error is possible.
     except Exception as error:
         return f"the functions cannot be evaluated there: {type(error).__name__}"
-    return "" if max(gaps) > REFUTED else "the given gradient is right at these inputs"
+    if any(gap > REFUTED and size > floor for (gap, size), floor in zip(gaps, floors, strict=True)):
+        return ""
+    return (
+        "the gradients differ there only by rounding: both are zero, so the given one is right at "
+        "these inputs"
+    )
+
+
+def _gaps(pairs, inputs, dout):
+    """Return the relative and the absolute difference of two gradients, for each input."""
+    gradients = []
+    for forward, pull in pairs:
+        _, cache = forward(*map(np.copy, inputs))
+        gradients.append(as_tuple(pull(dout, cache)))
+    return [_gap(a, b) for a, b in zip(*gradients, strict=True)]
 
 
 def _gap(right, wrong):
     right = np.asarray(right, dtype=float)
     wrong = np.asarray(wrong, dtype=float)
     if not np.all(np.isfinite(right)):
-        return 0.0  # a point outside the domain refutes nothing
+        return np.nan, np.nan  # a point outside the domain refutes nothing
     if right.shape != wrong.shape or not np.all(np.isfinite(wrong)):
-        return np.inf
+        return np.inf, np.inf
     size = np.max(np.abs(right), initial=0.0)
-    return (
-        float(np.max(np.abs(right - wrong), initial=0.0) / size) if size else float(np.any(wrong))
-    )
+    gap = float(np.max(np.abs(right - wrong), initial=0.0))
+    return (gap / size if size else float(np.any(wrong))), gap
+
+
+def _floors(pair, inputs, dout):
+    """Return for each input the size of gradients that are zero up to rounding.
+
+    Rounding changes a gradient as slight changes of the inputs do.  So the gradient is computed
+    again after relative changes of the inputs and of the cotangent.
+    """
+    rng = np.random.default_rng(0)
+
+    def moved(value, kinds):
+        if isinstance(value, tuple):
+            return tuple(moved(each, kinds) for each in value)
+        value = np.asarray(value)
+        if value.dtype.kind not in kinds:
+            return value.copy()
+        return (value * (1 + CHANGE * rng.uniform(-1, 1, value.shape)))[()]
+
+    def gradients(kinds=""):
+        forward, pull = pair
+        _, cache = forward(*(moved(value, kinds) for value in inputs))
+        return [np.asarray(g, dtype=float) for g in as_tuple(pull(moved(dout, kinds), cache))]
+
+    here = gradients()
+    try:
+        there = gradients("fiu")
+    except Exception:  # whole numbers may be labels
+        there = gradients("f")
+    return [
+        ROUNDED * float(np.nan_to_num(np.max(np.abs(a - b), initial=0.0), posinf=0.0))
+        for a, b in zip(here, there, strict=True)
+    ]
 
 
 def _only(text, kept):

@@ -34,6 +34,8 @@ MOST_CLASSES = 24  # largest number of different paths that are tried in pairs
 SECONDS = 0.6  # approximate duration of the search
 MOST_WHOLE = 20  # larger factors of a single number explain nothing
 TIGHT = 3e-6  # relative agreement: differences give about eight digits
+EXACT = 1e-8  # relative agreement of a factor without a name, with the complex step
+VISIBLE = 0.1  # a path explains an error only if the slack is below this share of the error
 WORDS = {  # kind and sentence by the constant c of the equation above
     -1: (
         "missing_term",
@@ -45,6 +47,13 @@ WORDS = {  # kind and sentence by the constant c of the equation above
         "missing_term",
         "a term too many: the gradient that flows back through {path} is counted twice",
     ),
+}
+
+# The same for a forward whose source is not shown.
+UNSHOWN = {
+    -1: "a term is missing: of several paths from this input to the result, one is left out",
+    -2: "one term has the wrong sign: that of one path of several",
+    1: "a term too many: one path of several is counted twice",
 }
 
 
@@ -60,6 +69,8 @@ class Forward:
     ----------
     code : Code
         Source of the forward.
+    shown : bool
+        Whether findings may quote that source: it is the user's own.
     recordings : list of Recording
         The values of its places at each point.
     left : int
@@ -76,6 +87,7 @@ class Forward:
     def __init__(self, evidence):
         self.evidence = evidence
         self.code = Code(inspect.unwrap(evidence.problem.f), executed_by(evidence.problem.call))
+        self.shown = not getattr(evidence.problem.f, "hides_source", False)
         self.recordings = []
         for problem in evidence.problems:
             repeated = []
@@ -263,6 +275,7 @@ def _share(forward, rows, j, holding):
     """
     constant = None
     paths = []
+    constants = []
     for row in rows:
         held = forward.derivative(row.trial, j, row.direction, holding)
         if held is None:
@@ -276,8 +289,14 @@ def _share(forward, rows, j, holding):
             constant = row.lacking / path
         elif abs(row.lacking - constant * path) > slack * max(1.0, abs(constant)):
             return None, paths[:2]
-    # A single number is always some multiple of the path: only a plain multiple explains it.
-    if abs(constant) < 1e-5 or (rows[0].direction.size == 1 and not _is_plain(1 + constant)):
+        if slack * max(1.0, abs(constant)) > VISIBLE * abs(row.lacking):
+            return None, paths[:2]
+        constants.append(row.lacking / path if path else np.inf)
+    # A single number is always some multiple of the path, and a slowly varying factor is nearly
+    # constant: only a plain multiple, or one that is exactly constant, explains the gradient.
+    exact = forward.evidence.reference(j).method == "complex step"
+    alone = rows[0].direction.size == 1 or (exact and np.ptp(constants) > EXACT * abs(constant))
+    if abs(constant) < 1e-5 or (alone and not _is_plain(1 + constant)):
         return None, paths[:2]
     return constant, paths[:2]
 
@@ -326,6 +345,9 @@ def _finding(forward, fits):
         "the gradient that flows back through {path}",
     )
     kind, words = WORDS.get(_nearest(constant), other)
+    if not forward.shown:
+        plain = words.partition(": ")[0] + ": that of one path of several"
+        return Finding(kind, UNSHOWN.get(_nearest(constant), plain))
     where = forward.code.location(places[0].node)
     return Finding(kind, words.format(path=path), where)
 

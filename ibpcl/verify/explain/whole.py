@@ -399,9 +399,13 @@ def wrong_shape(evidence, j):
         what = "None" if got is None else got.dtype
         return Finding("wrong_shape", f"the gradient is {what}, not an array of numbers")
     other = swapped(evidence, j)
-    if other is not None:
-        words = f"this is the gradient of another input, {evidence.problem.names[other]}"
-        return Finding("swapped", words)
+    exchanged = Finding(
+        "swapped",
+        f"this is the gradient of another input, {evidence.problem.names[other or 0]}",
+    )
+    # Before the sum, the gradient of a broadcast input equals that of the input beside it.
+    if other in evidence.wrong:
+        return exchanged
     base = f"shape {got.shape}, but the input has shape {shape}"
     if max(got.ndim, len(shape)) <= MOST_AXES:
         attempts = [
@@ -421,6 +425,8 @@ def wrong_shape(evidence, j):
             ):
                 words = f"not summed over {axis_words(axes)}: this input was broadcast ({base})"
                 return Finding("not_summed", words)
+    if other is not None:
+        return exchanged
     if got.ndim > len(shape) and got.shape[got.ndim - len(shape) :] == shape:
         base += "; an axis is not summed, and the numbers are wrong too"
     return Finding("wrong_shape", f"wrong shape: {base}")

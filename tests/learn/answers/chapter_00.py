@@ -18,6 +18,9 @@ WRONG = {
         ("y = e / e.sum()", "y = e / e.max()", "elementwise_factor"),
         ("y = e / e.sum()", "y = np.log(e / e.sum())", "other_result"),
         ("y = e / e.sum()", "y = e", "elementwise_factor"),
+        ("e = np.exp(x - x.max())", "e = np.exp(x)"),
+        ("e = np.exp(x - x.max())", "e = np.exp(np.minimum(x, 700))"),
+        (SOFTMAX, "return (cache * (dy - (dy * cache).sum()))[None]"),
     ],
     "0.2": [
         (MOMENTS, "return np.sum(x * mu), np.sum((x * sigma) ** 2)", "other_result"),
@@ -45,6 +48,8 @@ WRONG = {
         (POINTS, "return np.sqrt(16 * p * (1 - p)) / 0.001", "the square root of the right value"),
     ],
     "0.5": [
+        (STANDARD, "return dx, -dx.sum(axis=0, keepdims=True), -(dx * y).sum(axis=0)"),
+        (STANDARD, "return dx, -dx.sum(axis=0), -(dx * y).sum(axis=0)[None, :, None]"),
         (STANDARD, "return dx, dx.sum(axis=0), -(dx * y).sum(axis=0)", "sign"),
         (STANDARD, "return dx, -dx.sum(axis=0), (dx * y).sum(axis=0)", "sign"),
         (STANDARD, "return dx, -dx, -(dx * y)", "not_summed"),

@@ -33,7 +33,7 @@ WRONG = {
         (
             DENSITY,
             "-HALF_LOG_2PI - log_sigma - standard * standard",
-            "constant_factor, elementwise_factor",
+            "elementwise_factor",
         ),
         (DENSITY, "-2 * HALF_LOG_2PI - log_sigma - standard * standard / 2", "missing_term"),
         (DENSITY, "-HALF_LOG_2PI - 2 * log_sigma - standard * standard / 2", "missing_term"),

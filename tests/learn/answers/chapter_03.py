@@ -21,6 +21,10 @@ WRONG = {
     ],
     "3.2": letters("b", "abc"),
     "3.3": [
+        (ABS, "y = np.abs(np.sqrt(x * x + delta * delta))", "lost_imaginary_part"),
+        (ABS, "y = np.hypot(x, delta)"),
+        (ABS, "y = np.abs(x) * np.sqrt(1 + (delta / x) ** 2)"),
+        (ABS, "y = np.sqrt(np.real(x * x) + delta * delta) + 0j"),
         (ABS, "y = x**2", "ignored_input"),
         (ABS, "y = x * x + delta * delta", "elementwise_factor, other_result"),
         (ABS, "y = np.abs(x)", "ignored_input"),

@@ -10,6 +10,7 @@ EMPTY = "return 5 * beta(5, 21)"
 
 WRONG = {
     "5.1": [
+        (PRODUCT, "return np.log(np.cumprod(np.exp(log_v), axis=-1)), None"),
         (PRODUCT, "return np.cumprod(log_v, axis=-1), None", "other_function"),
         (PRODUCT, "return np.cumsum(log_v, axis=0), None", "summed"),
         (PRODUCT, "return log_v, None", "other_result"),
@@ -25,6 +26,7 @@ WRONG = {
         (BACK, "return -np.flip(np.cumsum(np.flip(dlog_pi, axis=-1), axis=-1), axis=-1)", "sign"),
     ],
     "5.2": [
+        (SLOPE, "return dweights * (1 - (alpha / (alpha + 1)) ** (UNITS - 1))"),
         (SLOPE, "return dweights * (1 - power)", "missing_term"),
         (SLOPE, "return dweights * (1 - power + UNITS * power / (alpha + 1))", "sign"),
         (SLOPE, "return dweights * (1 - power - UNITS * power / alpha)", "missing_term"),

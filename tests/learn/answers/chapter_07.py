@@ -31,6 +31,12 @@ WRONG = {
         (SLOPE, "return (dz * z * complement / tau).sum(axis=0)", "summed"),
     ],
     "7.2": [
+        (
+            COINS,
+            "pi = 1 / (1 + np.exp(-prior))\n    t = 1 / (1 + np.exp(-logit_theta))\n"
+            "    naive = t * np.log(t / pi) + (1 - t) * np.log((1 - t) / (1 - pi))\n"
+            "    return naive.sum(axis=(1, 2)), (",
+        ),
         (COINS, "return divergence.sum(), (", "summed"),
         (COINS, "return divergence.sum(axis=1), (", "summed"),
         (COINS, "return divergence.mean(axis=(1, 2)), (", "mean"),
@@ -106,12 +112,14 @@ WRONG = {
         [0.5, 0.5],
     ),
     "7.8": [
+        (SUMMED, "return drho, drho.sum(axis=0)[None]"),
         (LINK, "theta = 1 / (1 + np.exp(rho + log_pi))", "other_result"),
         (LINK, "theta = 1 / (1 + np.exp(-rho + log_pi))", "other_input"),
         (LINK, "theta = 1 / (1 + np.exp(-rho)) * np.exp(log_pi)"),
         (LINK, "theta = 1 / (1 + np.exp(-rho - np.exp(log_pi)))", "other_input"),
         (LINK, "theta = 1 / (1 + np.exp(-rho - log_pi + np.log1p(-np.exp(log_pi))))"),
-        (SUMMED, "return drho, drho", "swapped"),
+        (SUMMED, "return drho, drho", "not_summed"),
+        (SUMMED, "return drho.sum(axis=0), drho", "swapped"),
         (SUMMED, "return drho, drho.sum(axis=1)"),
         (SUMMED, "return drho, drho.mean(axis=0)", "mean"),
         (SUMMED, "return drho, -drho.sum(axis=0)", "sign"),

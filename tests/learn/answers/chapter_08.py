@@ -105,6 +105,8 @@ WRONG = {
         (SLOPES, SLOPES.replace("return dmean", "return -dmean"), "sign"),
     ],
     "8.5": [
+        ("scale = np.sqrt(variance)", "scale = np.sqrt(variance + 1e-12)", "precision"),
+        (DVARIANCE, "dvariance = dh * eps / (2 * scale)"),
         (NOISE, "return x @ mu + bias_mu + variance * eps, (", "other_function"),
         (NOISE, "return x @ mu + scale * eps, (", "ignored_input"),
         (NOISE, "return x @ mu + bias_mu + np.sqrt(variance + 1e-8) * eps, (", "precision"),

@@ -11,6 +11,7 @@ TOLD = "return dbound * q * (gain - mean), dbound * q"
 
 WRONG = {
     "12.1": [
+        (CODES, "return (m * m / 2 + excess / 2 - log_s).sum(), (m, excess)", "summed"),
         (
             CODES,
             "return (m * m + excess / 2 - log_s).sum(axis=1), (m, excess)",

@@ -10,6 +10,14 @@ SHIFTED = "return bool(agree((dx, dgain, dshift), expected))"
 PLACES = "return [(draw((4, 3)), draw(3), draw(3), draw((4, 3)))]"
 SOFT = "return bool(agree((dx,), differences(softmax, (x,), dout)))"
 SCORES = "return [(rng.standard_normal((3, 4)), rng.standard_normal((3, 4)))]"
+ROUNDING = (
+    "objective_slip_vjp: the gradients differ there only by rounding: both are zero, so the given "
+    "one is right at these inputs"
+)
+UNDEFINED = (
+    "row_norms_slip_vjp: the right gradient is not finite at these inputs, so they are not in the "
+    "domain of the function"
+)
 RIGHT_REJECTED = "it rejects a right gradient, so it earns nothing"
 LEAST = "return (h**2 / 6 + 2.2e-16 / h) / 1e-11"
 
@@ -44,6 +52,21 @@ WRONG = {
             "return x, np.zeros((4, 1))",
             "objective_slip_vjp: the given gradient is right at these inputs",
         ),
+        (
+            COTANGENT,
+            "return np.sin(3.0 * np.arange(15)).reshape(5, 3), np.ones((5, 3))",
+            ROUNDING,
+        ),
+        (
+            COTANGENT,
+            "return np.cos(5.0 * np.arange(8)).reshape(4, 2), np.ones((4, 2), int)",
+            ROUNDING,
+        ),
+        (
+            COTANGENT,
+            "return 10 * np.sin(np.arange(9.0)).reshape(3, 3) ** 3, 2 * np.ones((3, 3))",
+            ROUNDING,
+        ),
         (COTANGENT, "return x", "objective cannot be evaluated there: TypeError"),
         (COTANGENT, "return x, 'ones'", "objective cannot be evaluated there: UFuncTypeError"),
     ],
@@ -53,6 +76,7 @@ WRONG = {
             "return np.array([[1.0, 2.0]])",
             "row_norms_slip_vjp: the given gradient is right at these inputs",
         ),
+        (ROWS, "return np.array([[0.0, 0.0], [3.0, -1.0]])", UNDEFINED),
         (
             ROWS,
             "return np.eye(3)",

@@ -28,12 +28,15 @@ class Accepted:
     ----------
     untyped : bool
         Whether the last answer was made of lists, whose numbers have no type of an array.
+    reshaped : dict of (str, str) to str
+        By gradient function and input, a sentence about axes of length one that the input lacks.
     """
 
     def __init__(self, assignment):
         self.tasks = {task.function: task for task in assignment.tasks if task.kind == "vjp"}
         self.assignment = assignment
         self.untyped = False
+        self.reshaped = {}
 
     def output(self, out):
         """Convert the output of a forward.
@@ -79,10 +82,16 @@ class Accepted:
         names = _inputs_of(self.assignment.maker(task.inputs))
         shapes = {name: np.shape(value) for name, value in zip(names, inputs, strict=False)}
         if not isinstance(out, tuple):
-            return _fitting(out, shapes.get(task.wrt[0])) if len(task.wrt) == 1 else out
-        wanted = [shapes.get(name) for name in task.wrt]
-        wanted += [None] * (len(out) - len(wanted))
-        return tuple(map(_fitting, out, wanted))
+            return self._fitting(task, 0, out, shapes) if len(task.wrt) == 1 else out
+        return tuple(self._fitting(task, at, each, shapes) for at, each in enumerate(out))
+
+    def _fitting(self, task, at, value, shapes):
+        """Return a gradient without axes of length one that its input lacks."""
+        name = task.wrt[at] if at < len(task.wrt) else ""
+        fitted = _fitting(value, shapes.get(name))
+        if np.ndim(fitted) != np.ndim(value):
+            self.reshaped[task.function, name] = other_shape(value, fitted)
+        return fitted
 
 
 @functools.lru_cache(maxsize=256)
@@ -141,6 +150,25 @@ def _fitting(value, shape):
         return value
     squeezed = [n for n in value.shape if n != 1]
     return value.reshape(shape) if squeezed == [n for n in shape if n != 1] else value
+
+
+def other_shape(value, wanted):
+    """Return the sentence about a result whose shape differs from the one asked for.
+
+    Parameters
+    ----------
+    value, wanted : ndarray or number
+
+    Returns
+    -------
+    str
+
+    Examples
+    --------
+    >>> other_shape(np.zeros((1, 3)), np.zeros(3))
+    'the shape is (1, 3), it should be (3,)'
+    """
+    return f"the shape is {np.shape(value)}, it should be {np.shape(wanted)}"
 
 
 def as_array(values):

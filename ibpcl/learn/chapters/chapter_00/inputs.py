@@ -17,9 +17,10 @@ def _sizes(rng, size, count=3):
 
 
 def softmax(rng, size):
-    """Return inputs of ``softmax``."""
+    """Return inputs of ``softmax``; extreme ones overflow in an exponential, or all underflow."""
     (n,) = _sizes(rng, size, 1)
-    return {"x": rng.standard_normal(n + 2)}
+    x = rng.standard_normal(n + 2)
+    return {"x": x + rng.choice([-1.0, 1.0]) * rng.uniform(800, 2000) if size == "extreme" else x}
 
 
 def output_moments(rng, size):

@@ -17,9 +17,13 @@ def _sizes(rng, size, count=3):
 
 
 def smooth_abs(rng, size):
-    """Return inputs of ``smooth_abs``."""
+    """Return inputs of ``smooth_abs``; extreme ones are those of the complex step, also at 0."""
     (n,) = _sizes(rng, size, 1)
-    return {"x": rng.standard_normal(n + 2), "delta": float(rng.uniform(0.3, 0.9))}
+    x = rng.standard_normal(n + 2)
+    if size == "extreme":
+        x[0] = 0
+        x = x + 1e-20j * rng.standard_normal(n + 2)
+    return {"x": x, "delta": float(rng.uniform(0.3, 0.9))}
 
 
 def softplus(rng, size):

@@ -17,8 +17,9 @@ def _sizes(rng, size, count=3):
 
 
 def log_probabilities(rng, size):
-    """Return inputs of ``stick_breaking.log_probabilities``."""
-    return {"log_v": -rng.exponential(size=_sizes(rng, size, 2))}
+    """Return inputs of ``stick_breaking.log_probabilities``; extreme products are 0 as numbers."""
+    scale = 500.0 if size == "extreme" else 1.0
+    return {"log_v": -scale * rng.exponential(size=_sizes(rng, size, 2))}
 
 
 def weights_of_a_row(rng, size):

@@ -27,12 +27,16 @@ def sample(rng, size):
 
 
 def kl(rng, size):
-    """Return inputs of ``bernoulli.kl``: log-odds of masks (S, D, K) and of their prior (S, K)."""
+    """Return inputs of ``bernoulli.kl``: log-odds of masks (S, D, K) and of their prior (S, K).
+
+    Extreme ones have masks that are nearly certain beside others that are not.
+    """
     s, d, k = _sizes(rng, size)
-    return {
-        "logit_theta": rng.standard_normal((s, d, k)),
-        "logit_pi": rng.standard_normal((s, k)),
-    }
+    logit_theta = rng.standard_normal((s, d, k))
+    if size == "extreme":
+        certain = rng.choice([-1.0, 1.0], (s, d - 1, k)) * rng.uniform(40, 60, (s, d - 1, k))
+        logit_theta[:, 1:] = certain
+    return {"logit_theta": logit_theta, "logit_pi": rng.standard_normal((s, k))}
 
 
 def column_activity(rng, size):

@@ -66,15 +66,19 @@ def masked_moments(rng, size):
 
 
 def apply(rng, size):
-    """Return inputs of ``local_linear.apply``; at odd sizes at least two samples share x."""
+    """Return inputs of ``local_linear.apply``; at odd sizes at least two samples share x.
+
+    At extreme points the weights of some units are masked: they have no noise.
+    """
     s, n, d, k = _sizes(rng, size, 4)
     shared = size == "odd"
     s = max(s, 2)
+    on = rng.permutation(k) > 0 if size == "extreme" else np.ones(k, bool)
     return {
         "eps": rng.standard_normal((s, n, k)),
         "x": rng.standard_normal((n, d) if shared else (s, n, d)),
-        "mu": rng.standard_normal((d, k)),
-        "sigma": rng.uniform(0.3, 2, (d, k)),
-        "bias_mu": rng.standard_normal(k),
-        "bias_sigma": rng.uniform(0.3, 2, k),
+        "mu": rng.standard_normal((d, k)) * on,
+        "sigma": rng.uniform(0.3, 2, (d, k)) * on,
+        "bias_mu": rng.standard_normal(k) * on,
+        "bias_sigma": rng.uniform(0.3, 2, k) * on,
     }

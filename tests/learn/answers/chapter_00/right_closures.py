@@ -35,6 +35,6 @@ def standardize_vjp(dy, cache):
     shifted, inverse = cache
     return {
         "dx": dy * inverse,
-        "dm": np.sum(-dy * inverse, axis=0, keepdims=True),
+        "dm": np.sum(-dy * inverse, axis=0, keepdims=True)[0],
         "ds": -np.einsum("nk,nk,k->k", dy, shifted, inverse**2),
     }

@@ -6,8 +6,8 @@ import numpy as np
 def softmax(x):
     total = 0.0
     for each in x:
-        total = total + np.exp(each)
-    return np.array([np.exp(each) / total for each in x]), x
+        total = total + np.exp(each - x[0])
+    return np.array([np.exp(each - x[0]) / total for each in x]), x
 
 
 def softmax_vjp(dy, cache):

@@ -23,7 +23,11 @@ def log_density_vjp(dlog_p, cache):
     x, mu, root = cache
     square = (root * (x - mu)) ** 2
     slope = dlog_p * root * (root * (x - mu))
-    return -slope, slope.sum(axis=0, keepdims=True), np.einsum("s...->...", dlog_p * (square - 1))
+    return (
+        -slope,
+        slope.sum(axis=0, keepdims=True)[0],
+        np.einsum("s...->...", dlog_p * (square - 1)),
+    )
 
 
 def kl(mu, log_sigma, prior_mu, prior_log_sigma):

@@ -1,7 +1,5 @@
 """Case by case, entry by entry."""
 
-import math
-
 import numpy as np
 
 
@@ -14,7 +12,7 @@ def central_slopes():
 
 
 def smooth_abs(x, delta):
-    y = np.array([math.hypot(each, delta) for each in x])
+    y = np.array([(each**2 + delta**2) ** 0.5 for each in x])
     return y, {"x": x, "delta": delta, "y": y}
 
 

@@ -13,7 +13,7 @@ def central_slopes():
 
 
 def smooth_abs(x, delta):
-    y = np.linalg.norm(np.stack([x, np.full_like(x, delta)]), axis=0)
+    y = np.sqrt(np.einsum("in,in->n", *2 * [np.stack([x, np.full_like(x, delta)])]))
     return y, (x / y, delta / y)
 
 

@@ -24,8 +24,10 @@ def kl(logit_theta, logit_pi):
     out = np.zeros(len(theta))
     for s in range(theta.shape[0]):
         for d in range(theta.shape[1]):
-            t, p = theta[s, d], pi[s]
-            out[s] += np.sum(t * np.log(t / p) + (1 - t) * np.log((1 - t) / (1 - p)))
+            t, x, y = theta[s, d], logit_theta[s, d], logit_pi[s]
+            on = np.logaddexp(0, -y) - np.logaddexp(0, -x)
+            off = np.logaddexp(0, y) - np.logaddexp(0, x)
+            out[s] += np.sum(t * on + (1 - t) * off)
     return out, (theta, pi, logit_theta, logit_pi)
 
 

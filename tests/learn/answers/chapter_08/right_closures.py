@@ -71,7 +71,7 @@ def apply(eps, x, mu, sigma, bias_mu, bias_sigma):
     root = np.sqrt(np.square(x) @ np.square(sigma) + np.square(bias_sigma))
 
     def back(dh):
-        dv = dh * eps / root / 2
+        dv = dh * eps / np.where(root == 0, np.inf, root) / 2
         if x.ndim == 2:
             dh, dv = dh.sum(0), dv.sum(0)
         flat = x.reshape(-1, x.shape[-1])

@@ -110,7 +110,7 @@ def apply_vjp(dh, cache, needs_dx=True):
     for s in range(len(eps)):
         rows = x if x.ndim == 2 else x[s]
         spread = np.sqrt(rows**2 @ sigma**2 + bias_sigma**2)
-        g = dh[s] * eps[s] / (2 * spread)
+        g = np.divide(dh[s] * eps[s], 2 * spread, out=np.zeros_like(spread), where=spread > 0)
         each = dh[s] @ mu.T + 2 * rows * (g @ (sigma**2).T)
         if x.ndim == 2:
             dx += each

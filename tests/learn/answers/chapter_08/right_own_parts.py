@@ -82,7 +82,7 @@ def apply(eps, x, mu, sigma, bias_mu, bias_sigma):
 
 def apply_vjp(dh, cache, needs_dx=True):
     eps, x, mu, sigma, bias_sigma, variance = cache
-    dvariance = dh * eps / (2 * np.sqrt(variance))
+    dvariance = np.nan_to_num(dh * eps / (2 * np.sqrt(variance)), posinf=0, neginf=0)
     rows = np.broadcast_to(x, (*dh.shape[:2], x.shape[-1]))
     dx = dh @ mu.T + 2 * rows * (dvariance @ (sigma**2).T)
     return {

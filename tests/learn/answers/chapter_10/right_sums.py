@@ -30,4 +30,4 @@ def accepted_strangers(known, strangers):
     low = int(at)
     high = min(low + 1, len(known) - 1)
     limit = ordered[low] + (at - low) * (ordered[high] - ordered[low])
-    return [np.count_nonzero(strangers <= limit) / strangers.size]
+    return np.array(np.count_nonzero(strangers <= limit) / strangers.size)

@@ -5,7 +5,7 @@ from scipy import stats
 
 
 def average_accuracy(R):
-    return np.array([np.average(R[-1, :])])
+    return np.array(np.average(R[-1, :]))
 
 
 def backward_transfer(R):
