@@ -12,6 +12,8 @@ from ibpcl.kernels.threads import JOB, parts, run, taken
 
 # a smaller piece would be finished before a helper begins
 PIECE = 2**15
+# both loops over a strip find its six arrays, 8 KB each, in the second-level cache
+STRIP = 2**11
 
 
 @inlined
@@ -49,18 +51,20 @@ def _step(
     There are two loops, because the compiler cannot vectorize one with so many arrays.
     """
     for i in taken(job):
-        piece = slice(i * PIECE, (i + 1) * PIECE)
-        _moments(gradient[piece], first[piece], second[piece], beta1, beta2)
-        _move(
-            vector[piece],
-            rates[piece],
-            first[piece],
-            second[piece],
-            correction1,
-            correction2,
-            epsilon,
-            new_vector[piece],
-        )
+        for start in range(i * PIECE, min((i + 1) * PIECE, vector.size), STRIP):
+            # a piece consists of whole strips
+            strip = slice(start, start + STRIP)
+            _moments(gradient[strip], first[strip], second[strip], beta1, beta2)
+            _move(
+                vector[strip],
+                rates[strip],
+                first[strip],
+                second[strip],
+                correction1,
+                correction2,
+                epsilon,
+                new_vector[strip],
+            )
 
 
 def update(vector, gradient, state, rates, beta1=0.9, beta2=0.999, epsilon=1e-8, factor=1.0):

@@ -7,6 +7,7 @@ and in float64.
 import numpy as np
 
 from ibpcl.kernels.compilation import (
+    Own,
     compiled,
     float32,
     float64,
@@ -88,6 +89,41 @@ def _gradients(
         )
 
 
+@inlined
+def _mean_slopes(d, mu, prior_mu, prior_log_sigma, out):
+    for i in range(out.size):
+        inverse = exp(-prior_log_sigma[i])
+        shift = (mu[i] - prior_mu[i]) * inverse
+        out[i] = d * shift * inverse
+
+
+@inlined
+def _scale_slopes(d, log_sigma, prior_log_sigma, out):
+    for i in range(out.size):
+        out[i] = d * expm1(TWO * (log_sigma[i] - prior_log_sigma[i]))
+
+
+@inlined
+def _add(x, total):
+    for i in range(total.size):
+        total[i] += x[i]
+
+
+@compiled(void(JOB, float32, *[vector] * 6))
+def _accumulate(job, d, mu, log_sigma, prior_mu, prior_log_sigma, dmu, dlog_sigma):
+    """Add the gradients at mu and log sigma to the last two arrays, strip by strip."""
+    slopes = np.empty(STRIP, np.float32)
+    for i in taken(job):
+        for first in range(i * PIECE, min((i + 1) * PIECE, mu.size), STRIP):
+            # a piece consists of whole strips
+            strip = slice(first, min(first + STRIP, mu.size))
+            found = slopes[: strip.stop - first]
+            _mean_slopes(d, mu[strip], prior_mu[strip], prior_log_sigma[strip], found)
+            _add(found, dmu[strip])
+            _scale_slopes(d, log_sigma[strip], prior_log_sigma[strip], found)
+            _add(found, dlog_sigma[strip])
+
+
 @twin_of(reference)
 def kl(mu, log_sigma, prior_mu, prior_log_sigma):
     """Compute the KL divergence of diagonal Gaussians.
@@ -121,3 +157,27 @@ def kl_vjp(ddivergence, cache):
         *(array.reshape(-1) for array in (*cache, *gradients)),
     )
     return tuple(gradients)
+
+
+def add_kl_gradient(ddivergence, cache, dmu, dlog_sigma):
+    """Add to gradients: the compiled :func:`ibpcl.primitives.gaussian.add_kl_gradient`.
+
+    It takes one pass.  The gradients of :func:`kl_vjp` are added if ``cache`` is that of the
+    reference, or an array is not contiguous, not of float32 or of another shape.
+    """
+    arrays = (dmu, dlog_sigma)
+    if not isinstance(cache, Own) or not all(
+        array.dtype == np.float32
+        and array.flags.c_contiguous
+        and array.shape == cache.cache[0].shape
+        for array in arrays
+    ):
+        for total, value in zip(arrays, kl_vjp(ddivergence, cache), strict=False):
+            total += value
+        return
+    run(
+        _accumulate,
+        parts(dmu.size, PIECE),
+        np.float32(ddivergence),
+        *(array.reshape(-1) for array in (*cache.cache, *arrays)),
+    )

@@ -293,9 +293,10 @@ def _far_apart(rho, logit_pi):
 
     It uses :math:`e^{-|\rho|}` and :math:`\pi`, and float32 has no normal numbers for them beyond
     log-odds of 87.  That matters only if both exceed :data:`FAR` in absolute value and have
-    opposite signs, which does not occur in training.
+    opposite signs, which does not occur in training.  The sticks' log-odds come first, because
+    there are fewer of them.
     """
-    if not rho.size or not logit_pi.size or (rho.max() <= FAR and rho.min() >= -FAR):
+    if any(not odds.size or (odds.max() <= FAR and odds.min() >= -FAR) for odds in (logit_pi, rho)):
         return False
     below = (rho.max(axis=0) > FAR) & (logit_pi.min(axis=0) < -FAR)
     above = (rho.min(axis=0) < -FAR) & (logit_pi.max(axis=0) > FAR)

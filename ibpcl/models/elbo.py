@@ -383,8 +383,10 @@ def _kl_weights(layout, vector, prior, backend):
 def _add_kl_weights_vjp(layout, gradient, dkl_weights, caches):
     """Add the gradient of the weights' divergence to the gradient of the vector, in place."""
     for places, density, cache in caches or ():
-        for name, dvalue in zip(
-            ("mu", "log_sigma"), density.kl_vjp(dkl_weights, cache), strict=False
-        ):
-            # not strict: a Gaussian prior also returns gradients at its own parameters
-            gradient[layout.block(name)][places] += dvalue
+        totals = [gradient[layout.block(name)] for name in ("mu", "log_sigma")]
+        if isinstance(places, slice):
+            density.add_kl_gradient(dkl_weights, cache, *totals)
+            continue
+        # not strict: a Gaussian prior also returns gradients at its own parameters
+        for total, dvalue in zip(totals, density.kl_vjp(dkl_weights, cache), strict=False):
+            total[places] += dvalue

@@ -140,3 +140,29 @@ def kl_vjp(ddivergence, cache):
     dmu = ddivergence * shift * np.exp(-prior_log_sigma)
     dlog_sigma = ddivergence * excess
     return dmu, dlog_sigma, -dmu, -ddivergence * (excess + shift * shift)
+
+
+def add_kl_gradient(ddivergence, cache, dmu, dlog_sigma):
+    r"""Add the gradient of the divergence at ``mu`` and ``log_sigma`` to gradients, in place.
+
+    Only a sum over the parts of an objective needs it.  The gradients at the prior are left out.
+
+    Parameters
+    ----------
+    ddivergence : float
+        Gradient at the divergence.
+    cache : tuple
+        From :func:`kl`.
+    dmu, dlog_sigma : ndarray, shape (D, K)
+        Gradients of the other parts of the objective, written to.
+
+    Examples
+    --------
+    >>> _, cache = kl(np.ones(2), np.zeros(2), np.zeros(2), np.zeros(2))
+    >>> dmu, dlog_sigma = np.full(2, 10.0), np.zeros(2)
+    >>> add_kl_gradient(1.0, cache, dmu, dlog_sigma)
+    >>> dmu.tolist(), dlog_sigma.tolist()
+    ([11.0, 11.0], [0.0, 0.0])
+    """
+    for total, value in zip((dmu, dlog_sigma), kl_vjp(ddivergence, cache), strict=False):
+        total += value

@@ -34,6 +34,28 @@ def test_gaussian_divergence_and_gradient(dtype, tolerance, shape, seed, spread)
         np.testing.assert_allclose(found, expected, rtol=20 * tolerance, atol=tolerance * spread)
 
 
+@given(shapes, seeds, st.sampled_from([-0.3, 1.0]))
+@settings(deadline=None, max_examples=20)
+def test_gaussian_gradient_is_added_to_other_gradients(shape, seed, ddivergence):
+    rng = np.random.default_rng(seed)
+    *point, dmu, dlog_sigma = rng.normal(0, 1, (6, *shape)).astype(np.float32)
+    _, cache = gaussian.kl(*point)
+    by_mu, by_log_sigma, *_ = gaussian.kl_vjp(ddivergence, cache)
+    expected = dmu + by_mu, dlog_sigma + by_log_sigma
+    gaussian.add_kl_gradient(ddivergence, cache, dmu, dlog_sigma)
+    assert np.array_equal(dmu, expected[0]) and np.array_equal(dlog_sigma, expected[1])
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_gaussian_gradient_is_added_to_strided_and_wide_gradients(dtype):
+    point = np.random.default_rng(0).normal(0, 1, (4, 7)).astype(dtype)
+    _, cache = gaussian.kl(*point)
+    by_mu, by_log_sigma, *_ = gaussian.kl_vjp(0.5, cache)
+    pairs = np.zeros((7, 2), dtype)
+    gaussian.add_kl_gradient(0.5, cache, pairs[:, 0], pairs[:, 1])
+    assert np.array_equal(pairs[:, 0], by_mu) and np.array_equal(pairs[:, 1], by_log_sigma)
+
+
 def test_gaussian_divergence_of_equals_is_zero_and_of_neighbours_is_positive():
     mu, log_sigma = np.random.default_rng(0).standard_normal((2, 5000)).astype(np.float32)
     assert gaussian.kl(mu, log_sigma, mu, log_sigma)[0] == 0
