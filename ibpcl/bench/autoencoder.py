@@ -23,6 +23,8 @@ class Clock:
     ----------
     beside : callable
         Runs the reference computation and returns its seconds.
+    clock : callable
+        Returns seconds.
 
     Attributes
     ----------
@@ -30,10 +32,11 @@ class Clock:
         For each phase, the seconds of each epoch and of the reference.
     """
 
-    def __init__(self, beside):
+    def __init__(self, beside, clock=time.perf_counter):
         self.beside = beside
+        self.clock = clock
         self.seconds = {}
-        self.began = time.perf_counter()
+        self.began = clock()
 
     def on_epoch(self, record, vector):
         """Record the time of the epoch that has just ended.
@@ -45,11 +48,11 @@ class Clock:
         vector : ndarray
             The parameters; not used.
         """
-        epoch = time.perf_counter() - self.began
+        epoch = self.clock() - self.began
         self.seconds.setdefault(record.phase, []).append((epoch, self.beside()))
         # Threads of BLAS, used by the reference, remain busy for a while.
         time.sleep(PAUSE)
-        self.began = time.perf_counter()
+        self.began = self.clock()
 
     def medians(self, phase):
         """Return median times of a phase, without its first epoch, which includes compilation.
@@ -68,7 +71,7 @@ class Clock:
         return float(np.median(epochs)), float(np.median(beside)), float(np.median(epochs / beside))
 
 
-def measure(plan, data_dir):
+def measure(plan, data_dir, clock=time.perf_counter):
     """Measure one task: a step of each phase, compared with its matrix products.
 
     The settings are the defaults, with some epochs of fine-tuning. The products are those of the
@@ -82,6 +85,8 @@ def measure(plan, data_dir):
         Its ``examples`` limits the number of images; then the network is small too.
     data_dir : str or None
         Folder of the image files.
+    clock : callable
+        Returns seconds; of the processor, on a busy machine.
 
     Returns
     -------
@@ -104,14 +109,14 @@ def measure(plan, data_dir):
 
     def beside():
         with all_threads():
-            return interleave({"products": multiply}, 3).median("products") / 1000
+            return interleave({"products": multiply}, 3, clock).median("products") / 1000
 
-    clock = Clock(beside)
+    epochs = Clock(beside, clock)
     task = Task("digits", x_train=x, x_test=x[:1], label=DIGIT)
-    ImageNPBCL(chosen).learn(task, progress=Watch(False, clock.on_epoch))
+    ImageNPBCL(chosen).learn(task, progress=Watch(False, epochs.on_epoch))
     steps = -(-len(x) // chosen.batch)
     (masked, _, masked_ratio), (finetune, dense, finetune_ratio) = (
-        clock.medians(phase) for phase in ("masked", "finetune")
+        epochs.medians(phase) for phase in ("masked", "finetune")
     )
     share = settings.epochs / (settings.epochs + settings.finetune_epochs)
     return {
