@@ -128,6 +128,7 @@ def run_start(options):
     from ibpcl.learn.chapters import chapter_of, chapters
     from ibpcl.learn.folder import Folder
     from ibpcl.learn.notebook import write_notebook
+    from ibpcl.learn.path import where
 
     student = Folder(options.folder)
     chapter = chapter_of(options.item) if options.item is not None else _next(student, chapters())
@@ -147,7 +148,7 @@ def run_start(options):
             f"{', '.join(map(str, missing))}, which you have not started; the package's functions "
             "stand in for yours"
         )
-    print(f"next: fill in the functions, then `ibpcl learn check {chapter.number}`")
+    print(f"next: fill in the functions, then `ibpcl learn check {chapter.number}{where(student)}`")
 
 
 def _next(student, chapters):

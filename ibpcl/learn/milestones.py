@@ -241,7 +241,7 @@ def masked_layer(backend):
         noise = rng.logistic(size=(1, inputs, 1))
         z, mask_cache = backend.concrete.sample(noise, rho, tau)
         rows = rng.choice(EXAMPLES, BATCH, replace=False)
-        h, layer_cache = backend.masked_linear.apply(x[rows], v, z, np.zeros((1, 1)))
+        h, layer_cache = backend.masked_linear.apply(x[rows][None], v, z, np.zeros((1, 1)))
         residual = h[0, :, 0] - y[rows]
         dh = residual[None, :, None] / BATCH
         _, dv, dz, _ = backend.masked_linear.apply_vjp(dh, layer_cache)

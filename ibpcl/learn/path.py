@@ -7,6 +7,7 @@ from ibpcl.classroom.assignments.slices import sliced
 from ibpcl.errors import UserError
 from ibpcl.learn.chapters import chapters, exercise_of
 from ibpcl.learn.checking import DONE
+from ibpcl.learn.folder import FOLDER
 
 
 class Row(NamedTuple):
@@ -70,8 +71,9 @@ def next_step(student, current=None):
         number = row.chapter.number
         if number not in student.started:
             return (
-                f"read tutorial {number}, {row.chapter.title}; then `ibpcl learn start {number}` "
-                "writes its exercises"
+                f"read tutorial {number}, {row.chapter.title} "
+                f"(tutorials/{row.chapter.tutorial}.py); then `ibpcl learn start "
+                f"{number}{where(student)}` writes its exercises"
             )
         at, tasks = next(
             (at, tasks)
@@ -81,8 +83,28 @@ def next_step(student, current=None):
         path = student.file(row.chapter.file_of(tasks[0]))
         if (student.path / f"{row.chapter.assignment.name}.ipynb").exists():
             path = student.path / f"{row.chapter.assignment.name}.ipynb"
-        return f"exercise {at}, {tasks[0].title}, in {path}; then `ibpcl learn check {number}`"
-    return "all chapters are done: `ibpcl run --primitives` runs experiments on your functions"
+        return (
+            f"exercise {at}, {tasks[0].title}, in {path}; then `ibpcl learn check "
+            f"{number}{where(student)}`"
+        )
+    return (
+        f"all chapters are done: `ibpcl run --primitives {student.path}` runs experiments on your "
+        "functions"
+    )
+
+
+def where(student):
+    """Return the option that names a student's folder, "" for the usual one.
+
+    Parameters
+    ----------
+    student : ibpcl.learn.folder.Folder
+
+    Returns
+    -------
+    option : str
+    """
+    return "" if str(student.path) == FOLDER else f" --folder {student.path}"
 
 
 def hint(student, name):

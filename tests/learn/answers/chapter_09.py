@@ -19,12 +19,14 @@ WRONG = {
         (COOL, "return start * np.exp(-np.arange(steps))"),
     ],
     "9.2": [
+        (ADAM, ADAM.replace("np.sqrt(s / (1 - 0.999**step)) + 1e-8", "np.sqrt(s + 1e-8)")),
+        (ADAM, ADAM.replace("+ 1e-8", "+ 1e-7")),
         (ADAM, "direction = m / (np.sqrt(s) + 1e-8)"),
         (ADAM, "direction = gradient", "other_quantity"),
         (
             ADAM,
             ADAM.replace("np.sqrt(s / (1 - 0.999**step))", "s / (1 - 0.999**step)"),
-            "elementwise_factor",
+            "other_function",
         ),
         (ADAM, ADAM.replace("0.999**step", "0.999 ** (step - 1)")),
         (ADAM, ADAM.replace("0.999**step", "0.9**step")),
@@ -32,7 +34,7 @@ WRONG = {
         ("return w - rate * direction", "return w - direction", "ignored_input"),
         ("return w - rate * direction", "return -rate * direction", "ignored_input"),
         ("m = 0.9 * m + (1 - 0.9) * gradient", "m = 0.1 * m + 0.9 * gradient"),
-        ("(1 - 0.999) * gradient * gradient", "(1 - 0.999) * gradient", "elementwise_factor"),
+        ("(1 - 0.999) * gradient * gradient", "(1 - 0.999) * gradient"),
     ],
     "9.3": [
         (MASK, "return 1 / (1 + np.exp(-rho - logit_pi.mean(axis=0)))", "other_input"),

@@ -13,6 +13,10 @@ WINS = "return np.array([0.0, 1.0, 3.0, 2.0, 1.0])"
 
 WRONG = {
     "16.1": [
+        (
+            "padding : padding + rows, padding : padding + columns, :]",
+            "padding:-padding, padding:-padding, :]",
+        ),
         (MOVED, "windows = windows[..., ::stride, ::stride, :, :, :]", "other_function"),
         (MOVED, MOVED.replace("::stride, ::stride", ":, ::stride")),
         (ROWS, ROWS + "[..., ::-1]"),
@@ -49,6 +53,7 @@ WRONG = {
         (CONV1D, CONV1D + " / len(dh)", "mean"),
     ],
     "16.4": [
+        (STRIDED, "return dframed[padding:-padding, padding:-padding], dkernel"),
         (
             "            b = q * stride\n            h[p",
             "            b = q\n            h[p",

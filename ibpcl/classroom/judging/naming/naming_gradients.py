@@ -149,6 +149,12 @@ def _own(points, place):
     return values if np.all(np.isfinite(values)) else None
 
 
+def _differs(points, place):
+    """Return whether a gradient is wrong at usual points: else any slip could be its name."""
+    own = _own(points, place)
+    return own is not None and not is_same(own, _truth(points, place), SAME)
+
+
 def _truth(points, place):
     return np.concatenate([np.ravel(each.truth[place]) for each in points])
 
@@ -202,7 +208,7 @@ def _slips(task, left, case, points):
     after it.
     """
     names = dict.fromkeys(left)
-    usable = [name for name in names if _own(points, task.wrt.index(name)) is not None]
+    usable = [name for name in names if _differs(points, task.wrt.index(name))]
     slipped = set()
     caches = []
     for each in points[:LEAST_POINTS]:
@@ -240,7 +246,7 @@ def _factors(task, left, points):
     """Name gradients without a name in which a function of one input is missing, or is too much."""
     for name, part in left.items():
         own = _own(points, task.wrt.index(name))
-        if part.kind not in UNNAMED or own is None:
+        if part.kind not in UNNAMED or not _differs(points, task.wrt.index(name)):
             continue
         truth = _truth(points, task.wrt.index(name))
         for other in points[0].inputs:

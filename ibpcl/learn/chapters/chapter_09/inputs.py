@@ -24,10 +24,13 @@ def temperature(rng, size):
 
 
 def adam_step(rng, size):
-    """Return inputs of ``adam_step``."""
+    """Return inputs of ``adam_step``; one gradient is so small that the 1e-8 counts."""
     (n,) = _sizes(rng, size, 1)
     w, gradient, m = rng.standard_normal((3, n + 2))
     s = rng.uniform(0.1, 1, n + 2)
+    gradient[0] *= 1e-8
+    m[0] *= 1e-8
+    s[0] *= 1e-16
     step = int(rng.integers(1, 9))
     return {"w": w, "gradient": gradient, "m": m, "s": s, "step": step, "rate": 0.01}
 

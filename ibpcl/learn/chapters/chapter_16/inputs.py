@@ -24,9 +24,10 @@ def _image(rng):
 
 
 def patches(rng, size):
-    """Return inputs of ``convolution.patches``; odd images belong to all samples."""
+    """Return inputs of ``convolution.patches``; odd images have no frame, and all samples one."""
     s, n, d = _sizes(rng, size)
     height, width, rows, columns, steps = _image(rng)
+    steps["padding"] *= size != "odd"
     leading = (n,) if size == "odd" else (s, n)
     x = rng.standard_normal((*leading, height, width, d))
     return {"x": x, "height": rows, "width": columns, **steps}
@@ -54,11 +55,12 @@ def conv1d(rng, size):
 
 
 def strided(rng, size):
-    """Return inputs of ``strided``."""
+    """Return inputs of ``strided``; odd ones have no frame."""
     height, width, rows, columns, steps = _image(rng)
     if size == "odd":
         rows = 1
         columns = 2
+        steps["padding"] = 0
     return {
         "image": rng.standard_normal((height, width)),
         "kernel": rng.standard_normal((rows, columns)),
