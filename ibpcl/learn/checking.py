@@ -2,6 +2,7 @@
 
 import ast
 import hashlib
+import re
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -174,9 +175,16 @@ def judge_text(folder, chapter, tasks, source, path):
         reason = reasons.get(task.function, "" if text else rest)
         if reason:
             verdicts[task.id] = _refused(task, f"{task.function} cannot be read: {reason}")
+    # without the functions that cannot be read, nothing is known at extreme inputs
+    for task in tasks if verdicts else ():
+        unread = [each for each in task.needs if each in verdicts]
+        if task.kind == "extremes" and unread and task.id not in verdicts:
+            reason = f"not judged because {unread[0]} cannot be read"
+            verdicts[task.id] = _refused(task, reason, "not judged")
     left = [task for task in tasks if task.id not in verdicts]
     if left:
         verdicts |= _judged(folder, chapter, left, text, path)
+    _explain_imports(folder, text, verdicts.values())
     is_notebook = path.suffix == ".ipynb"
     references = {
         node.name: node
@@ -192,6 +200,34 @@ def judge_text(folder, chapter, tasks, source, path):
             verdict.words = [words for words in verdict.words if not words.endswith("right")]
             verdict.words.insert(0, reason)
     return verdicts
+
+
+def _explain_imports(folder, text, verdicts):
+    """Explain a name that is missing because the student's own package does not have it.
+
+    Only the functions of exercises can be imported, because each file is judged by itself.
+    """
+    own = {}
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith(folder.packages):
+            own |= {alias.asname or alias.name: node.module for alias in node.names}
+    packages = "|".join(map(re.escape, folder.packages))
+    attribute = re.compile(rf"module '((?:{packages})\.\w+)' has no attribute '(\w+)'")
+    for verdict in verdicts:
+        for at, words in enumerate(verdict.words):
+            missing = re.search(r"name '(\w+)' is not defined", words)
+            lacking = attribute.search(words)
+            if missing and missing[1] in own:
+                name = missing[1]
+                module = own[name]
+            elif lacking:
+                module, name = lacking.groups()
+            else:
+                continue
+            verdict.words[at] = (
+                f"{words}: {module} gives other files the functions of its exercises only; copy "
+                f"{name} into this file"
+            )
 
 
 def _refused(task, reason, state="raises"):

@@ -4,6 +4,7 @@ import shutil
 
 import pytest
 
+from ibpcl.classroom.assignments.slices import sliced
 from ibpcl.classroom.judging.judge import AGAIN
 from ibpcl.classroom.judging.running.client import Waiting
 from ibpcl.classroom.judging.running.session import Session
@@ -112,3 +113,28 @@ def test_the_rest_of_a_broken_text_runs_with_its_lines(source, broken):
     exec(compile(found.source, "mine.py", "exec"), space)
     name = "g" if broken else "f"
     assert space[name].__code__.co_firstlineno == source.splitlines().index(f"def {name}():") + 1
+
+
+def test_a_gradient_that_is_not_python_costs_its_own_exercise_with_extreme_inputs(mine):
+    text = mine.source("gaussian").replace("def log_density_vjp(", "def log_density_vjp((", 1)
+    mine.file("gaussian").write_text(text, encoding="utf-8")
+    verdicts = checked(mine)
+    assert verdicts["2.2"].state == "raises"
+    assert any("log_density_vjp cannot be read" in line for line in verdicts["2.2"].lines)
+    assert verdicts["2.1"].ok and verdicts["2.3"].ok
+
+
+@pytest.mark.parametrize(
+    ("head", "use"),
+    [
+        ("from my_ibpcl.gaussian import half", "half"),
+        ("from my_ibpcl.helpers import half", "half"),
+    ],
+)
+def test_a_helper_in_another_file_of_the_folder_is_explained(mine, head, use):
+    source = chapter_of(2).assignment.source()
+    text = sliced(source, ["sample_by_variance", "sample_by_variance_vjp"])
+    text = text.replace("    return", f"    {use}(1)\n    return", 1)
+    mine.file("chapter_02").write_text(f"import numpy as np\n{head}\n\n{text}\n", encoding="utf-8")
+    lines = checked(mine)["2.4"].lines
+    assert any("copy half into this file" in line for line in lines), lines

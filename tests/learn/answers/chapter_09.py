@@ -47,6 +47,7 @@ WRONG = {
     ],
     "9.4": [
         (PRIOR, "return np.where(used, first, posterior)", "swapped"),
+        (PRIOR, "first[used] = posterior[used]\n    return first"),
         (PRIOR, "return posterior", "other_quantity"),
         (PRIOR, "return first", "other_quantity"),
         (PRIOR, "return used * posterior", "ignored_input"),

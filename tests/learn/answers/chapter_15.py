@@ -42,6 +42,8 @@ WRONG = {
     "15.2": [
         (LEAP, LEAP.replace("step / 2", "step"), "constant_factor"),
         (LEAP, "        w = w + step * r\n", "missing_term"),
+        # they change the arrays of the caller
+        (LEAP, LEAP.replace("w = w + step", "w += step")),
         (LEAP, LEAP.replace("r - step", "r + step"), "sign"),
         (LEAP, LEAP.replace("w + step * r", "w - step * r"), "other_input"),
         (LEAP, "        r = r - step / 2 * A @ w\n        w = w + step * r\n"),

@@ -144,12 +144,16 @@ class Worker:
         Bytes of the largest expected answer; set by the judge.
     skipped : sequence
         Notebook cells that failed, as the worker reports them.
+    changed : bool
+        Whether the last call of :meth:`plain` changed an input.
 
     Raises
     ------
     SubmissionError
         If the hand-in cannot be loaded.
     """
+
+    changed = False
 
     def __init__(
         self,
@@ -262,11 +266,13 @@ class Worker:
         Returns
         -------
         object
-            The value.
+            The value.  ``changed`` tells whether an input was changed.
         """
-        return self._ask(
+        reply = self._ask(
             do="plain", function=function, inputs=tuple(inputs), without=tuple(without)
-        )["out"]
+        )
+        self.changed = reply.get("changed") is True
+        return reply["out"]
 
     def calls(self, function, dout, cache):
         """Count the calls of the hand-in's functions within one call of a gradient function.

@@ -49,6 +49,16 @@ def _sign(value):
     return ""
 
 
+def _changed(before, after):
+    """Return whether arrays differ by more than a step that was added and taken away again."""
+    pairs = zip(before, after, strict=True)
+    arrays = [(a, b) for a, b in pairs if isinstance(b, np.ndarray) and b.dtype.kind in "biufc"]
+    return any(
+        a.shape != b.shape or not np.allclose(a, b, rtol=1e-9, atol=1e-12, equal_nan=True)
+        for a, b in arrays
+    )
+
+
 class Program:
     """A loaded hand-in and the caches of its last forward calls.
 
@@ -192,7 +202,7 @@ class Program:
         Returns
         -------
         dict
-            The reply: ``out`` and ``seconds``.
+            The reply: ``out``, ``seconds`` and ``changed``.
         """
 
         def refused(*_, **__):
@@ -204,10 +214,12 @@ class Program:
             name: getattr(self.module, name) for name in without if hasattr(self.module, name)
         }
         vars(self.module).update(dict.fromkeys(originals, refused))
+        before = [value.copy() if isinstance(value, np.ndarray) else value for value in inputs]
         try:
             start = time.process_time()
             out = self.function(function)(*inputs)
-            return {"out": out, "seconds": time.process_time() - start}
+            seconds = time.process_time() - start
+            return {"out": out, "seconds": seconds, "changed": _changed(before, inputs)}
         finally:
             vars(self.module).update(originals)
 

@@ -240,7 +240,10 @@ class Session:
         SubmissionError
             If the function raises an exception or ends the worker.
         """
-        return self._call(function, "plain", function, inputs, without, without=without)
+        out = self._call(function, "plain", function, inputs, without, without=without)
+        if self.worker.changed:
+            self.overwritten.add(function)
+        return out
 
     def calls(self, function, forward, inputs, dout):
         """Count the calls of the hand-in's functions within one call of a gradient function.
