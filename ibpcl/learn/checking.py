@@ -278,6 +278,7 @@ def _result(folder, chapter, tasks, source, path):
         },
         library=library_of(folder),
         exact_shapes=True,
+        any_own_parts=True,
     )
     sha256 = hashlib.sha256(source.encode()).hexdigest()
     submissions = Submission("", Path(path), Path(path).name, source, sha256)
@@ -378,10 +379,10 @@ def joined(number, tasks, verdicts):
         state = "missing"
     lines = []
     for task, verdict in zip(tasks, found, strict=True):
-        if verdict.state == DONE and len(found) > 1:
-            continue
         for words in verdict.words:
-            if words == "right":
+            # what is right needs no words, unless it is right for another, wrong function
+            idle = verdict.state == DONE and len(found) > 1 and "your own" not in words
+            if words == "right" or idle:
                 continue
             named = len(found) == 1 or words.startswith(task.function)
             lines.append(words if named else f"{task.function}: {words}")

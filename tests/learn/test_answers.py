@@ -106,3 +106,34 @@ def test_every_exercise_has_wrong_and_right_answers():
     for chapter in chapters():
         forms = [path for path in FORMS if path.parent.name == chapter.assignment.name]
         assert len(forms) >= FEWEST_RIGHT, chapter.assignment.name
+
+
+ROWS = "rows = windows.reshape(*windows.shape[:-3], height * width * x.shape[-1])"
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        (ROWS, "rows = np.moveaxis(windows, -1, -3).reshape(*windows.shape[:-3], -1)"),
+        (ROWS, "rows = np.ones((*windows.shape[:-3], height * width * x.shape[-1]))"),
+        ("j : j + stride * across : stride, :] += (", "j : j + stride * across : stride, :] = ("),
+    ],
+)
+def test_a_right_function_is_not_blamed_for_a_wrong_one_of_its_file(judge, old, new):
+    chapter = chapter_of(16)
+    source = chapter.assignment.source()
+    assert source.count(old) == 1
+    checked = judge(chapter, source.replace(old, new))
+    assert not checked["16.1"].ok
+    assert checked["16.2"].ok, checked["16.2"].lines
+    assert any("right for your own patches" in line for line in checked["16.2"].lines)
+
+
+def test_a_right_function_of_wrong_parts_can_still_be_wrong(judge):
+    chapter = chapter_of(16)
+    source = chapter.assignment.source()
+    wrong = source.replace(ROWS, ROWS.replace("rows =", "rows = 1 +"))
+    wrong = wrong.replace(
+        "return dx, dmatrix.reshape(shape), db", "return dx, dmatrix.reshape(shape), -db"
+    )
+    assert not judge(chapter, wrong)["16.2"].ok

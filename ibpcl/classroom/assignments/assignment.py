@@ -153,6 +153,9 @@ class Assignment:
     exact_shapes : bool
         Whether a result with additional axes of length one is wrong.  Otherwise it counts, and the
         verdict says so.
+    any_own_parts : bool
+        Whether a function is right that fits a wrong function of the same file which it calls.
+        Otherwise that one must be recognizable, so that guesses earn no points.
     """
 
     name: str
@@ -166,6 +169,7 @@ class Assignment:
     limits: dict = field(default_factory=dict)
     library: dict = field(default_factory=dict)  # modules for the hand-in, as texts by name
     exact_shapes: bool = False
+    any_own_parts: bool = False
 
     @property
     def file(self):

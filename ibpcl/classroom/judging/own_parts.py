@@ -80,6 +80,8 @@ def _may_count(case, wrong, parts):
     Each of these is recognizably the function asked for, or its mistake is known and another part
     is right.  So a composition of guesses earns nothing.
     """
+    if case.assignment.any_own_parts:
+        return True
     recognized = [case.wrong[name].recognized for name in wrong]
     named = all(case.wrong[name].explanation for name in wrong)
     return all(recognized) or (named and bool(set(parts) - set(case.wrong)))
