@@ -207,13 +207,19 @@ def run_milestone(options):
     """Run a milestone on the student's functions; write its figure into the folder."""
     from ibpcl.learn.folder import Folder
     from ibpcl.learn.milestones import run
+    from ibpcl.learn.own import FailedCheck
 
     student = Folder(options.folder)
-    done, figure = run(student, options.item)
+    try:
+        done, figure = run(student, options.item)
+    except FailedCheck as error:
+        console.tell(f"ibpcl: {error}")
+        return FAILED
     print(done.title)
     for line in done.lines:
         print(f"  {line}")
     print(f"figure: {figure}")
+    return None
 
 
 def _print_json(value):

@@ -92,7 +92,7 @@ def check_chapter(folder, chapter):
     return checked
 
 
-def judge_file(folder, chapter, stem):
+def judge_file(folder, chapter, stem, exercises=None):
     """Judge the functions of one of the student's files.
 
     Parameters
@@ -101,6 +101,8 @@ def judge_file(folder, chapter, stem):
     chapter : ibpcl.learn.chapters.Chapter
     stem : str
         One of the chapter's files.
+    exercises : collection of str, optional
+        Numbers of the exercises to judge; by default all of this file.
 
     Returns
     -------
@@ -108,7 +110,13 @@ def judge_file(folder, chapter, stem):
         By task.
     """
     path = folder.file(stem)
-    tasks = [task for task in chapter.assignment.tasks if chapter.file_of(task) == stem]
+    tasks = [
+        task
+        for number, group in chapter.exercises.items()
+        if exercises is None or number in exercises
+        for task in group
+        if chapter.file_of(task) == stem
+    ]
     try:
         source = folder.source(stem) or ""
     except UserError as error:

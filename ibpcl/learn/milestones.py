@@ -158,7 +158,7 @@ def bayes_by_backprop(backend):
         axes.set(xlabel="step", ylabel="nats per example")
         axes.legend()
 
-    uses = ("gaussian.sample", "gaussian.kl", "linear.apply", "likelihoods.categorical")
+    uses = USES["bayes_by_backprop"]
     return Milestone("Bayes by Backprop on the letters A and B", lines, draw, uses)
 
 
@@ -209,7 +209,7 @@ def buffet(backend):
         axes.imshow(masks[0], cmap="Greys", aspect="auto", interpolation="nearest")
         axes.set(xlabel="unit", ylabel="input", title="one draw from your buffet (black: on)")
 
-    uses = ("kumaraswamy.sample", "stick_breaking.log_probabilities")
+    uses = USES["buffet"]
     return Milestone("Masks from your own buffet", lines, draw, uses)
 
 
@@ -262,7 +262,7 @@ def masked_layer(backend):
         axes.axhline(0.5, color="0.6", linestyle=":")
         axes.set(xlabel="input", ylabel="probability that its mask is on", ylim=(0, 1))
 
-    uses = ("concrete.sample", "bernoulli.kl", "masked_linear.apply")
+    uses = USES["masked_layer"]
     return Milestone("A masked layer that finds the inputs that matter", lines, draw, uses)
 
 
@@ -322,6 +322,31 @@ def _run(backend, tasks, title):
     return Milestone(title, lines, draw, ())
 
 
+# What is checked before a milestone runs: the functions that it calls, or the parts of the method.
+USES = {
+    "bayes_by_backprop": (
+        "gaussian.sample",
+        "gaussian.kl",
+        "linear.apply",
+        "likelihoods.categorical",
+    ),
+    "buffet": ("kumaraswamy.sample", "stick_breaking.log_probabilities"),
+    "masked_layer": ("concrete.sample", "bernoulli.kl", "masked_linear.apply"),
+}
+PARTS = (
+    "activations",
+    "bernoulli",
+    "concrete",
+    "gaussian",
+    "kumaraswamy",
+    "likelihoods",
+    "linear",
+    "local_linear",
+    "masked_linear",
+    "masked_weights",
+    "stick_breaking",
+    "sticks",
+)
 MILESTONES = {
     "bayes_by_backprop": bayes_by_backprop,
     "buffet": buffet,
@@ -368,7 +393,7 @@ def run(student, number=None):
         raise UserError(
             f"learn: chapter {chapter.number} has no milestone; these have one: {numbers}"
         )
-    made = backend(student.path)
+    made = backend(student.path, only=USES.get(chapter.milestone, PARTS))
     done = MILESTONES[chapter.milestone](made)
     own = [name for name in done.uses if name in made.names]
     if done.uses:

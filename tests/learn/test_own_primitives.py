@@ -201,3 +201,25 @@ def test_algorithm_1_reaches_the_accuracy_of_the_package():
     done = algorithm_1(OwnPrimitives(functions, "here", "hash"))
     mine, theirs = (line.rpartition(": ")[2] for line in done.lines[:2])
     assert mine == theirs
+
+
+def test_a_milestone_checks_only_the_functions_that_it_uses(student, gaussian, monkeypatch, capsys):
+    student.file("gaussian").write_text(gaussian, encoding="utf-8")
+    student.file("quadratic").write_text("def penalty(w, mean, precision):\n    return 0, 0\n")
+    seen = []
+    judge_file = own.judge_file
+
+    def judged(*arguments):
+        seen.append(arguments[-2:])
+        return judge_file(*arguments)
+
+    monkeypatch.setattr(own, "judge_file", judged)
+    assert main(["learn", "milestone", "2"]) in (None, 0)
+    assert seen == [("gaussian", ["2.1", "2.3"])]
+    assert "your functions: gaussian.sample, gaussian.kl" in capsys.readouterr().out
+    wrong = gaussian.replace("v = mu + noise", "v = mu - noise")
+    wrong = wrong if wrong != gaussian else gaussian.replace("return mu + ", "return mu - ")
+    assert wrong != gaussian
+    student.file("gaussian").write_text(wrong, encoding="utf-8")
+    assert main(["learn", "milestone", "2"]) == 1
+    assert "gaussian.sample" in capsys.readouterr().err
