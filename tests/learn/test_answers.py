@@ -137,3 +137,30 @@ def test_a_right_function_of_wrong_parts_can_still_be_wrong(judge):
         "return dx, dmatrix.reshape(shape), db", "return dx, dmatrix.reshape(shape), -db"
     )
     assert not judge(chapter, wrong)["16.2"].ok
+
+
+def test_a_result_that_is_zero_at_one_point_depends_on_its_inputs(judge):
+    chapter = chapter_of(14)
+    best = "best = R[:-1, :-1].max(axis=0)"
+    checked = judge(
+        chapter, with_mistake(chapter, "14.3", best, best.replace(":-1, ", ":, ")), "14.3"
+    )
+    lines = checked["14.3"].lines
+    assert any("it is zero, which is wrong" in line for line in lines), lines
+    assert not any("does not depend" in line for line in lines)
+
+
+def test_no_verdict_quotes_a_line_that_is_not_the_students(judge):
+    chapter = chapter_of(5)
+    slope = "return dweights * (1 - power - UNITS * power / (alpha + 1))"
+    wrong = with_mistake(chapter, "5.2", slope, slope.replace("- UNITS", "+ UNITS"))
+    lines = judge(chapter, wrong, "5.2")["5.2"].lines
+    assert any("one term has the wrong sign" in line for line in lines), lines
+    assert not any("`" in line or "of the forward" in line for line in lines)
+
+
+def test_a_wrong_value_at_extreme_inputs_comes_with_one_of_them(judge):
+    chapter = chapter_of(0)
+    shift = "e = np.exp(x - x.max())"
+    lines = judge(chapter, with_mistake(chapter, "0.1", shift, "e = np.exp(x)"), "0.1")["0.1"].lines
+    assert any("for instance nan at [0] (x = " in line for line in lines), lines

@@ -137,6 +137,12 @@ def _point(at, size):
 
 def _named(comparisons, explanation):
     """Return kind and description for every point; one name for all wrong points, if known."""
+    if any(kind not in ("ok", "zero") for kind, _ in comparisons):
+        # a result that is not zero elsewhere does depend on the inputs
+        comparisons = [
+            ("wrong", "it is zero, which is wrong") if kind == "zero" else (kind, words)
+            for kind, words in comparisons
+        ]
     if explanation is None:
         kinds = {kind for kind, _ in comparisons if kind not in ("ok", *UNNAMED)}
         agree = len(kinds) == 1 and all(kind in ("ok", *kinds) for kind, _ in comparisons)

@@ -111,6 +111,8 @@ def test_only_what_has_one_meaning_is_accepted():
         assert accepted.gradients("sample_vjp", inputs, wrong) == wrong
     out = accepted.gradients("sample_vjp", inputs, (np.ones((4, 3)), np.ones((4, 1))))
     assert out[0].shape == (4, 3) and out[1].shape == (4,)
+    said = {("sample_vjp", "scale"): "the shape is (4, 1), it should be (4,)"}
+    assert accepted.reshaped == said
     assert accepted.gradients("sample_vjp", inputs, (np.ones(12), None))[0].shape == (12,)
 
 
