@@ -1,6 +1,10 @@
 """The path from the student's side: the command, bad input, hints, notebooks."""
 
 import json
+import os
+import subprocess
+import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -249,3 +253,16 @@ def test_a_folder_is_needed(tmp_path, monkeypatch):
 @pytest.mark.parametrize("chapter", chapters(), ids=lambda chapter: chapter.assignment.name)
 def test_every_chapter_passes_the_gate_of_assignments(chapter):
     assert main(["class", "selftest", chapter.assignment.name]) == 0
+
+
+def test_a_students_file_can_be_imported_before_those_that_it_calls_are_begun(tmp_path):
+    student = Folder(tmp_path / "my_own")
+    student.start(chapter_of(7))
+    there = {**os.environ, "PYTHONPATH": str(Path(ibpcl.__file__).parents[1])}
+    code = (
+        "from my_own import masked_linear, linear, concrete; import ibpcl.primitives.linear as l;"
+        "assert linear is l; assert concrete.__file__.endswith('my_own/concrete.py')"
+    )
+    subprocess.run([sys.executable, "-c", code], cwd=tmp_path, env=there, check=True)
+    code = "import my_own, pytest\nwith pytest.raises(ImportError):\n    from my_own import nothing"
+    subprocess.run([sys.executable, "-c", code], cwd=tmp_path, env=there, check=True)
