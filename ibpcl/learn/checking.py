@@ -19,6 +19,7 @@ from ibpcl.storage import write_text
 SECONDS = 60  # of all functions of a file
 SECONDS_PER_CALL = 5
 DONE = "right"
+NOT_LOADED = "cannot be loaded"  # in the judge's reason
 
 
 @dataclass
@@ -254,7 +255,8 @@ def _judged(folder, chapter, tasks, source, path):
     if result.status == "graded":
         return {verdict.task: verdict for verdict in result.verdicts}
     groups = _exercises(chapter, tasks)
-    if len(groups) > 1:
+    # a file that cannot be loaded cannot be loaded for any exercise
+    if len(groups) > 1 and NOT_LOADED not in result.reason:
         verdicts = {}
         for group in groups:
             verdicts |= _judged(folder, chapter, group, source, path)

@@ -6,7 +6,7 @@ import pytest
 
 from ibpcl.classroom.assignments.slices import sliced
 from ibpcl.classroom.judging.judge import AGAIN
-from ibpcl.classroom.judging.running.client import Waiting
+from ibpcl.classroom.judging.running.client import SubmissionError, Waiting
 from ibpcl.classroom.judging.running.session import Session
 from ibpcl.errors import UserError
 from ibpcl.learn import checking, own
@@ -138,3 +138,17 @@ def test_a_helper_in_another_file_of_the_folder_is_explained(mine, head, use):
     mine.file("chapter_02").write_text(f"import numpy as np\n{head}\n\n{text}\n", encoding="utf-8")
     lines = checked(mine)["2.4"].lines
     assert any("copy half into this file" in line for line in lines), lines
+
+
+def test_a_file_that_cannot_be_loaded_is_loaded_once(mine, monkeypatch):
+    starts = []
+
+    def never(self, source, proof):
+        starts.append(source)
+        raise SubmissionError("TimeoutError", "no answer within 20 s", 0)
+
+    monkeypatch.setattr(Session, "_start", never)
+    verdicts = checked(mine)
+    assert {verdicts[number].state for number in ("2.1", "2.2", "2.3")} == {"raises"}
+    assert "cannot be loaded" in verdicts["2.1"].lines[0]
+    assert len(starts) == 2  # gaussian.py and chapter_02.py
