@@ -17,12 +17,12 @@ REVERSED = "return dcount * np.cumsum(by_unit[::-1])[::-1]"
 WRONG = {
     "6.1": [
         (STICK, "log_v = np.log(1 - np.exp(s)) / a"),
-        (STICK, "log_v = log1mexp(s) * a", "elementwise_factor, other_input, sign"),
+        (STICK, "log_v = log1mexp(s) * a", "elementwise_factor, other_input"),
         (STICK, "log_v = log1mexp(s)", "elementwise_factor, ignored_input"),
-        (STICK, "log_v = s / a", "elementwise_factor, other_function, sign"),
+        (STICK, "log_v = s / a", "elementwise_factor, other_function"),
         ("s = np.log(u) / b", "s = np.log(1 - u) / b", "other_input"),
-        ("s = np.log(u) / b", "s = np.log(u) * b", "other_input, sign"),
-        ("s = np.log(u) / b", "s = np.log1p(-np.exp(np.log(u))) / b", "other_input, precision"),
+        ("s = np.log(u) / b", "s = np.log(u) * b", "other_input"),
+        ("s = np.log(u) / b", "s = np.log1p(-np.exp(np.log(u))) / b", "other_input"),
         (DRAW, "return da, db", "not_summed"),
         (DRAW, "return db.sum(axis=0), da.sum(axis=0)", "swapped"),
         (DRAW, "return -da.sum(axis=0), db.sum(axis=0)", "sign"),
