@@ -12,6 +12,10 @@ WRONG = {
     "2.1": [
         (DRAW, "return dv.sum(axis=0), dv.sum(axis=0)", "elementwise_factor"),
         (DRAW, "return dv, dv * noise", "not_summed"),
+        (
+            DRAW,
+            "return np.einsum('sdk->dk', dv), np.einsum('sdk->dk', dv * noise)",
+        ),
         (DRAW, "return dv.mean(axis=0), (dv * noise).mean(axis=0)", "mean"),
         (DRAW, "return dv.sum(axis=0), -(dv * noise).sum(axis=0)", "sign"),
         (DRAW, "return (dv * noise).sum(axis=0), dv.sum(axis=0)", "swapped"),
@@ -52,6 +56,7 @@ WRONG = {
         ),
     ],
     "2.3": [
+        ("(2 * log_ratio)).sum() / 2", "(2 * log_ratio)).sum(axis=(0, 1)) / 2"),
         (
             "log_ratio = log_sigma - prior_log_sigma",
             "log_ratio = prior_log_sigma - log_sigma",

@@ -17,13 +17,19 @@ def _sizes(rng, size):
     return tuple(int(n) for n in sizes)
 
 
+def _parameters(rng, size):
+    """Return S, and the shape of the parameters: (D, K), or (K,) for biases at odd sizes."""
+    s, *shape = _sizes(rng, size)
+    return s, shape[1:] if size == "odd" else shape
+
+
 def sample(rng, size):
-    """Return inputs of ``gaussian.sample``."""
-    s, d, k = _sizes(rng, size)
+    """Return inputs of ``gaussian.sample``; at odd sizes they are biases."""
+    s, shape = _parameters(rng, size)
     return {
-        "eps": rng.standard_normal((s, d, k)),
-        "mu": rng.standard_normal((d, k)),
-        "log_sigma": rng.uniform(-1, 1, (d, k)),
+        "eps": rng.standard_normal((s, *shape)),
+        "mu": rng.standard_normal(shape),
+        "log_sigma": rng.uniform(-1, 1, shape),
     }
 
 
@@ -44,13 +50,13 @@ def log_density(rng, size):
 
 
 def kl(rng, size):
-    """Return inputs of ``gaussian.kl``."""
-    _, d, k = _sizes(rng, size)
+    """Return inputs of ``gaussian.kl``; at odd sizes they are biases."""
+    _, shape = _parameters(rng, size)
     return {
-        "mu": rng.standard_normal((d, k)),
-        "log_sigma": rng.uniform(-1, 1, (d, k)),
-        "prior_mu": rng.standard_normal((d, k)),
-        "prior_log_sigma": rng.uniform(-1, 1, (d, k)),
+        "mu": rng.standard_normal(shape),
+        "log_sigma": rng.uniform(-1, 1, shape),
+        "prior_mu": rng.standard_normal(shape),
+        "prior_log_sigma": rng.uniform(-1, 1, shape),
     }
 
 

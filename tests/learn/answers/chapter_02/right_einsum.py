@@ -11,7 +11,7 @@ def sample(eps, mu, log_sigma):
 
 
 def sample_vjp(dv, cache):
-    return {"dmu": np.einsum("sdk->dk", dv), "dlog_sigma": np.einsum("sdk,sdk->dk", dv, cache)}
+    return {"dmu": np.einsum("s...->...", dv), "dlog_sigma": np.einsum("s...->...", dv * cache)}
 
 
 def log_density(x, mu, log_sigma):
