@@ -45,10 +45,10 @@ def column_activity(rng, size):
 
 
 def apply(rng, size):
-    """Return inputs of ``masked_linear.apply``."""
+    """Return inputs of ``masked_linear.apply``; at odd sizes all samples share x."""
     s, n, d, k = _sizes(rng, size, 4)
     return {
-        "x": rng.standard_normal((s, n, d)),
+        "x": rng.standard_normal((n, d) if size == "odd" else (s, n, d)),
         "v": rng.standard_normal((s, d, k)),
         "z": rng.uniform(0.05, 0.95, (s, d, k)),
         "b": rng.standard_normal((s, k)),

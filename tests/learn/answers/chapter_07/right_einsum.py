@@ -37,7 +37,7 @@ def column_activity_vjp(d, on):
 
 
 def apply(x, v, z, b):
-    h = np.einsum("snd,sdk,sdk->snk", x, v, z) + (b * np.max(z, 1))[:, None]
+    h = np.einsum("...nd,...dk,...dk->...nk", x, v, z) + (b * np.max(z, 1))[:, None]
     return h, {"x": x, "v": v, "z": z, "b": b}
 
 
@@ -45,9 +45,10 @@ def apply_vjp(dh, cache, needs_dx=True):
     x, v, z, b = cache.values()
     total = np.einsum("snk->sk", dh)
     on = z == z.max(axis=1, keepdims=True)
-    dw = np.einsum("snd,snk->sdk", x, dh)
+    dw = np.einsum("...nd,...nk->...dk", x, dh)
+    dx = np.einsum("snk,sdk->snd", dh, v * z)
     return {
-        "x": np.einsum("snk,sdk->snd", dh, v * z),
+        "x": dx if np.ndim(x) == 3 else np.einsum("snd->nd", dx),
         "v": z * dw,
         "z": v * dw + on * (b * total)[:, None],
         "b": total * z.max(1),

@@ -59,17 +59,22 @@ def column_activity_vjp(d, z):
 
 def apply(x, v, z, b):
     u = z.max(axis=1)
-    h = [x[s] @ (v[s] * z[s]) + b[s] * u[s] for s in range(len(x))]
+    own = [x] * len(v) if x.ndim == 2 else x
+    h = [own[s] @ (v[s] * z[s]) + b[s] * u[s] for s in range(len(v))]
     return np.array(h), (x, v, z, b)
 
 
 def apply_vjp(dh, cache, needs_dx=True):
     x, v, z, b = cache
     dx, dv, dz, db = (np.zeros_like(each) for each in (x, v, z, b))
-    for s in range(len(x)):
-        dw = x[s].T @ dh[s]
+    shared = x.ndim == 2
+    for s in range(len(v)):
+        dw = (x if shared else x[s]).T @ dh[s]
         du = dh[s].sum(0) * b[s]
-        dx[s] = dh[s] @ (v[s] * z[s]).T
+        if shared:
+            dx += dh[s] @ (v[s] * z[s]).T
+        else:
+            dx[s] = dh[s] @ (v[s] * z[s]).T
         dv[s] = dw * z[s]
         dz[s] = dw * v[s]
         for k in range(z.shape[2]):

@@ -47,9 +47,11 @@ def apply(x, v, z, b):
 
 def apply_vjp(dh, cache, needs_dx=True):
     x, v, z, b, u, hot = cache
-    dw = np.matmul(x.swapaxes(1, 2), dh)
+    dw = np.matmul(x.swapaxes(-1, -2), dh)
     du = np.sum(dh, axis=1) * b
     dx = np.matmul(dh, (z * v).swapaxes(1, 2))
+    if len(x.shape) < len(dx.shape):
+        dx = sum(dx)
     return [dx, dw * z, column_activity_vjp(du, hot) + dw * v, dh.sum(axis=1) * u]
 
 
