@@ -8,6 +8,7 @@ from pathlib import Path
 
 from ibpcl.classroom.assignments.assignment import IMPORTS, parts_library
 from ibpcl.classroom.assignments.slices import imports, sliced
+from ibpcl.classroom.feedback.plain_words import plain_hint
 from ibpcl.classroom.intake.submission import Submission
 from ibpcl.classroom.judging.judge import AGAIN, judge
 from ibpcl.classroom.judging.verdict import Verdict
@@ -396,7 +397,7 @@ def joined(number, tasks, verdicts):
                 continue
             named = len(found) == 1 or words.startswith(task.function)
             lines.append(words if named else f"{task.function}: {words}")
-        lines += [f"hint: {part.hint}" for part in verdict.parts if part.hint]
+        lines += [f"hint: {plain_hint(part.hint)}" for part in verdict.parts if part.hint]
     return Checked(number, tasks[0].title, state, list(dict.fromkeys(lines)), found)
 
 

@@ -279,7 +279,8 @@ class Folder:
     def _header(self, chapter, stem):
         """Return the first lines of a new module."""
         if stem == chapter.assignment.name:
-            title = f"Chapter {chapter.number}: {chapter.title}."
+            stop = "" if chapter.title.endswith("?") else "."
+            title = f"Chapter {chapter.number}: {chapter.title}{stop}"
             return HEADER.format(title=title, imports="")
         parts = parts_of(stem)
         line = f"\nfrom {self.package} import {', '.join(parts)}\n" if parts else ""

@@ -222,7 +222,7 @@ def log_determinant_vjp(dvalue, cache):
 def value_price(h, m, variance, noise):
     r"""Return the divergence of a remembered function value from its prior.
 
-    .. math:: KL[\mathcal N(m, s^2) \| \mathcal N(0, K)], \qquad K = h^\top h + \epsilon
+    .. math:: KL[\mathcal N(m, s^2) \| \mathcal N(0, c)], \qquad c = h^\top h + \epsilon
 
     Parameters
     ----------
