@@ -103,7 +103,7 @@ def no_figures():
 
 @pytest.fixture
 def checked_here(monkeypatch):
-    """Let ``ibpcl check`` check a file in this process, for tests of what it says of the file."""
+    """Let ``ibpcl check`` check a file in this process, for tests of its verdict alone."""
     from ibpcl.verify.running import checking, user
 
     def messages(run, names):

@@ -266,7 +266,7 @@ class Worker:
         Returns
         -------
         object
-            The value.  ``changed`` tells whether an input was changed.
+            The value.  Then ``changed`` is True if the call has changed an input.
         """
         reply = self._ask(
             do="plain", function=function, inputs=tuple(inputs), without=tuple(without)

@@ -50,7 +50,7 @@ def _sign(value):
 
 
 def _changed(before, after):
-    """Return whether arrays differ by more than a step that was added and taken away again."""
+    """Return whether an array differs from its earlier copy by more than rounding."""
     pairs = zip(before, after, strict=True)
     arrays = [(a, b) for a, b in pairs if isinstance(b, np.ndarray) and b.dtype.kind in "biufc"]
     return any(
