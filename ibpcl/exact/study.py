@@ -71,6 +71,9 @@ SETTINGS = {
     | {"prior_sigma": PRIOR_SIGMA},
     "horseshoe": {"epochs": 400, "rate": 0.03, "rate_end": 0.05, "likelihood_epochs": 0}
     | {"prior_sigma": PRIOR_SIGMA, "start_scale": 1.0, "threshold": 0.0},
+    # one hidden layer: the same bits as ibp_vcl
+    "hibp_vcl": {"epochs": 400, "rate": 0.03, "likelihood_epochs": 0, "mask_rate": 0.03}
+    | {"prior_sigma": PRIOR_SIGMA},
     "npbcl": {"epochs": 150, "finetune_epochs": 150, "prior_sigma": PRIOR_SIGMA}
     | {"weight_rate": 0.02, "finetune_rate": 0.02, "rate_end": 0.1},
 }
@@ -89,6 +92,8 @@ LABELS = {
     "kronecker": "Kronecker Laplace",
     "progress": "Progress & Compress",
     "ucb": "UCB",
+    "horseshoe": "horseshoe",
+    "hibp_vcl": "H-IBP-VCL",
     "npbcl": "NPBCL",
 }
 EXAMPLES, START = range(2)  # streams of the noise
