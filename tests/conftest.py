@@ -19,6 +19,7 @@ from ibpcl.data import registry
 from ibpcl.data.dataset import Dataset
 from ibpcl.errors import UserError
 from ibpcl.inference import backend
+from tests import started
 
 # The same examples on every run; five times as many with --hypothesis-profile thorough.
 settings.register_profile("ibpcl", deadline=None, derandomize=True, max_examples=40)
@@ -52,6 +53,21 @@ os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 def pytest_xdist_auto_num_workers():
     """Return the number of cores that this process may use."""
     return processors.usable()
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items):
+    """Refuse a test that is slow or starts processes and does not say why."""
+    faults = [fault for item in items for fault in started.without_reason(item)]
+    if faults:
+        raise pytest.UsageError("\n".join(faults))
+
+
+@pytest.fixture(autouse=True)
+def few_processes(request):
+    """Refuse a quick test that starts a process and has no mark."""
+    with started.refused(request.node):
+        yield
 
 
 def pytest_sessionstart():

@@ -1,15 +1,16 @@
 """The processor time of the tests by folder: ``python -m pytest -n 0 -p tests.processor_time``.
 
 It does not depend on what else the machine does, as the durations of ``--durations`` do.  The time
-of a test includes its fixtures and the processes that it starts and waits for.  So does the number
-of processes, as far as ``subprocess`` starts them.
+of a test includes its fixtures and the processes that it starts and waits for.  The processes are
+those that :mod:`tests.started` counts.
 """
 
 import os
-import sys
 from collections import Counter
 
 import pytest
+
+from tests import started
 
 seconds = Counter()
 tests = Counter()
@@ -26,11 +27,11 @@ def now():
 def pytest_runtest_protocol(item):
     """Add the time of a test to that of its folder."""
     folder = "/".join(item.nodeid.partition("::")[0].split("/")[:-1])
-    before, started = now(), starts[None]
+    before, at = now(), len(started.events)
     result = yield
     seconds[folder] += now() - before
     tests[folder] += 1
-    starts[folder] += starts[None] - started
+    starts[folder] += len(started.events) - at
     return result
 
 
@@ -48,13 +49,7 @@ def pytest_terminal_summary(terminalreporter):
         terminalreporter.write_line(
             f"{value:8.1f} s {tests[folder]:6d} tests {starts[folder]:4d} processes  {folder}"
         )
-    terminalreporter.write_line(f"{sum(seconds.values()):8.1f} s {sum(tests.values()):6d} tests")
-
-
-def count_starts(event, arguments):
-    """Count the processes that ``subprocess`` starts."""
-    if event == "subprocess.Popen":
-        starts[None] += 1
-
-
-sys.addaudithook(count_starts)
+    terminalreporter.write_line(
+        f"{sum(seconds.values()):8.1f} s {sum(tests.values()):6d} tests "
+        f"{len(started.events):4d} processes, those of the collection with them"
+    )

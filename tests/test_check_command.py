@@ -126,7 +126,13 @@ def test_html_has_every_report_with_its_curves(check, tmp_path):
 
 @pytest.mark.parametrize(
     "numbers",
-    [(3, 11, 13), pytest.param(range(1, 14), marks=pytest.mark.slow)],
+    [
+        (3, 11, 13),
+        pytest.param(
+            range(1, 14),
+            marks=pytest.mark.slow(reason="the tests of tests/paper have each equation"),
+        ),
+    ],
     ids=["a part", "all"],
 )
 def test_the_paper_with_every_verdict(check, monkeypatch, numbers):
@@ -235,7 +241,10 @@ def test_a_pair_of_ones_own(check, mine):
 
 @pytest.mark.parametrize(
     "page",
-    [pytest.param([], marks=pytest.mark.slow), ["--json", "--html"]],  # the first needs no more
+    [
+        pytest.param([], marks=pytest.mark.slow(reason="the other needs no more")),
+        ["--json", "--html"],
+    ],
 )
 def test_a_file_is_checked_without_the_paper(mine, tmp_path, page):
     """Nor without anything that is only for the package's own checks; for all outputs."""
@@ -258,7 +267,7 @@ def test_a_file_is_checked_without_the_paper(mine, tmp_path, page):
         assert "yours/" in (tmp_path / "page.html").read_text(encoding="utf-8")
 
 
-@pytest.mark.slow  # processes and checks of the package
+@pytest.mark.slow(reason="processes and checks of the package")
 def test_a_file_and_checks_of_the_package_are_counted_together(check, mine):
     code, out, _ = check(f"{mine}:square", "divergences/gaussian.kl")
     assert code == 0 and "square: ok" in out and "all 2 ok" in out
@@ -312,11 +321,11 @@ def test_a_tuple_of_inputs_and_the_choice_of_what_is_differentiated(check, tmp_p
     ("target", "shapes", "message"),
     [
         (":nope", [], "has no function 'nope' (it has: square, affine)"),
-        pytest.param(  # a process for the same answer
+        pytest.param(
             ":nope",
             ["x=3"],
             "has no function 'nope' (it has: square, affine)",
-            marks=pytest.mark.slow,
+            marks=pytest.mark.slow(reason="a process for the same answer"),
         ),
         (":lonely", [], "has no lonely_vjp"),
         (":square", ["q=3"], "of square (x)"),
@@ -469,7 +478,7 @@ def test_a_pair_that_raises_is_shown_with_its_lines(check, pairs):
     assert "2 ok; 1 of 3 WRONG: yours/" in text
 
 
-@pytest.mark.slow  # waits for two limits; the limits of the worker have tests of their own
+@pytest.mark.slow(reason="waits for two limits; the limits of the worker have tests of their own")
 def test_code_that_swallows_every_error_is_ended_from_outside(started, pairs, monkeypatch):
     from ibpcl.verify.running import user
 
@@ -535,7 +544,9 @@ def test_what_exits_after_the_verdicts_changes_nothing(started, pairs):
         ["nowhere.py:f"],
         ["nonsense"],
         ["{path}:nope"],
-        pytest.param(["{path}", "nope"], marks=pytest.mark.slow),  # a process for the same answer
+        pytest.param(
+            ["{path}", "nope"], marks=pytest.mark.slow(reason="a process for the same answer")
+        ),
         ["{path}", "--timeout", "0"],
         ["{path}:square", "--wrt", "q"],
     ],
@@ -570,7 +581,7 @@ def test_a_check_of_the_package_has_a_limit_too(check, monkeypatch):
     assert "UNDECIDED gaussian.kl" in out and "1 of 1 UNDECIDED: gradients/gaussian.kl" in out
 
 
-@pytest.mark.slow  # seven commands
+@pytest.mark.slow(reason="seven commands")
 def test_a_bare_name_beside_a_file_is_a_function_of_it(check, pairs):
     path = pairs("pass")
     path.write_text(path.read_text().replace("third", "errata"))

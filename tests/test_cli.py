@@ -187,7 +187,7 @@ def test_json_is_the_result_file_and_nothing_else(capsys, small_glyphs):
     assert json.loads(out)["experiment"] == "split-glyphs"
 
 
-@pytest.mark.slow  # a training; test_run.py has the same without the command
+@pytest.mark.slow(reason="a training; test_run.py has the same without the command")
 def test_a_resolved_configuration_runs_again(capsys, small_glyphs):
     typed(capsys, "run", "--quiet", "--out", "a", "--seed", 3, *TINY)
     code, _, _ = typed(capsys, "run", "a/config.toml", "--quiet", "--out", "b")
@@ -455,14 +455,14 @@ QUICK = [*TINY, "--set=train_limit=40", "--set=test_limit=20", "--set=tasks=1"]
 
 
 @pytest.mark.skipif(os.name != "posix", reason="needs a POSIX shell")
-@pytest.mark.slow  # trainings in processes
+@pytest.mark.slow(reason="trainings in processes")
 @pytest.mark.parametrize("shell", ["2>&-", ">&- 2>&-"])
 def test_a_shell_that_closes_the_streams_does_not_end_a_run(process, shell):
     done = process("run", *QUICK, shell=shell)
     assert (done.returncode, done.stderr) == (0, "") and (run_folder() / "result.json").exists()
 
 
-@pytest.mark.slow  # every command in a process of its own
+@pytest.mark.slow(reason="every command in a process of its own")
 def test_without_docstrings_commands_work(process):
     commands = (["run", *QUICK], ["settings", "ewc"], ["methods"])
     done = process(
@@ -624,7 +624,7 @@ def test_a_file_with_what_no_key_can_hold_is_refused(text, message, tmp_path, ca
     assert message in capsys.readouterr().err
 
 
-@pytest.mark.slow  # a training
+@pytest.mark.slow(reason="a training")
 @pytest.mark.parametrize("epoch", ["abc", "", "-1", "1.5"])
 def test_a_time_of_the_build_that_others_would_stumble_over_is_named(capsys, monkeypatch, epoch):
     monkeypatch.setenv("SOURCE_DATE_EPOCH", epoch)

@@ -23,7 +23,7 @@ def test_the_verdicts_of_the_page_are_those_of_the_checker(path):
         assert str(report) in PAGE
 
 
-@pytest.mark.slow  # grades three hand-ins
+@pytest.mark.slow(reason="grades three hand-ins")
 def test_the_points_of_the_page_are_those_of_the_grader(tmp_path):
     answers = course.ibpcl(tmp_path)
     quoted = PAGE.split("```text\n")[-1].split("```")[0]

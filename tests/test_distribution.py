@@ -65,7 +65,7 @@ LONG = (
 )
 
 
-@pytest.mark.slow
+@pytest.mark.slow(reason="builds the distribution and runs its tests")
 def test_the_source_distribution_has_all_tests_docs_and_tutorials_and_its_tests_run(
     built, tmp_path
 ):
@@ -118,7 +118,7 @@ def test_the_source_distribution_has_all_tests_docs_and_tutorials_and_its_tests_
     assert passed > 200 and "failed" not in done.stdout, done.stdout
 
 
-@pytest.mark.slow
+@pytest.mark.slow(reason="builds the distribution")
 def test_the_wheel_has_the_package_and_its_page_is_sound(built):
     sdist, wheel, names = built
     with zipfile.ZipFile(wheel) as archive:
@@ -158,7 +158,7 @@ sys.exit(max(main(words.split()) for words in " ".join(sys.argv[1:]).split(" + "
 """
 
 
-@pytest.mark.slow  # runs in processes without Numba; test_machine_code.py has one
+@pytest.mark.slow(reason="runs in processes without Numba; test_machine_code.py has one")
 def test_without_numba_what_is_numpy_works(tmp_path):
     tiny = [
         f"--set={text}"
@@ -182,7 +182,7 @@ def test_without_numba_what_is_numpy_works(tmp_path):
     assert storage.read_sealed_json(tmp_path / "run" / "result.json")["backend"] == "numpy"
 
 
-@pytest.mark.slow  # a process that imports everything
+@pytest.mark.slow(reason="a process that imports everything")
 def test_without_numba_the_third_door_is_open(tmp_path):
     commands = ["check", "--list", "+", "check", "gaussian.kl", "errata/masked-prior"]
     done = subprocess.run(
@@ -197,7 +197,7 @@ def test_without_numba_the_third_door_is_open(tmp_path):
     assert "Numba is not installed" in done.stderr
 
 
-@pytest.mark.slow
+@pytest.mark.slow(reason="every command in processes without Numba")
 def test_without_numba_every_command_works(tmp_path):
     (tmp_path / "mine.py").write_text(
         "import numpy as np\ndef f(x): return x**2, x\ndef f_vjp(d, x): return 2*d*x\n"

@@ -116,7 +116,9 @@ def test_every_module_can_be_imported(python):
 @pytest.mark.parametrize(
     "arguments",
     [
-        pytest.param(("check", "--list"), marks=pytest.mark.slow),  # it loads what the next loads
+        pytest.param(
+            ("check", "--list"), marks=pytest.mark.slow(reason="it loads what the next loads")
+        ),
         ("check", "gaussian.kl"),
         ("class", "list"),
     ],

@@ -35,6 +35,7 @@ class Worker:
 
     def __init__(self, program, texts):
         self.program = program
+        self.start = time.process_time()
         own = {name: text for name, text in texts.items() if name.partition(".")[0] != "ibpcl"}
         self.finder = child.Finder({}, own)
         self._forget()
@@ -74,13 +75,13 @@ class Worker:
         return _copied(packed)["reply"]
 
     def seconds(self):
-        """Return the processor time of this process.
+        """Return the processor time of this process since the worker was made.
 
         Returns
         -------
         float
         """
-        return time.process_time()
+        return time.process_time() - self.start
 
     def close(self):
         """Forget the program and the modules that it has imported."""

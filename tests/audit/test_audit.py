@@ -6,6 +6,7 @@ import os
 
 import pytest
 from audit_projects import LAYERS, STRONG, WEAK
+from quick import quick
 
 from ibpcl import audit
 from ibpcl.audit import auditing, project, running, tracing, trying
@@ -39,6 +40,7 @@ def state_of(folder):
     return found
 
 
+@pytest.mark.processes(reason="an audit runs the tests of a project")
 def test_weak_tests_miss_mistakes_and_the_folder_stays(project):
     folder = project(WEAK)
     before = state_of(folder)
@@ -64,6 +66,7 @@ def test_weak_tests_miss_mistakes_and_the_folder_stays(project):
     assert all(mistake.kind in report.html() for mistake in report.survivors)
 
 
+@pytest.mark.slow(reason="runs the tests of a project for six mistakes")
 def test_strong_tests_miss_nothing_and_the_command_says_so(project, capsys):
     folder = project(STRONG)
     (folder / "pytest.ini").write_text("[pytest]\nfilterwarnings = error\n")
@@ -74,6 +77,7 @@ def test_strong_tests_miss_nothing_and_the_command_says_so(project, capsys):
     assert any(mistake["by"] for mistake in told["functions"][0]["mistakes"])
 
 
+@pytest.mark.slow(reason="starts a process for each of three audits")
 def test_an_audit_continues_where_it_was_interrupted(project, monkeypatch):
     project(WEAK)
     runs = []
@@ -99,6 +103,7 @@ def test_an_audit_continues_where_it_was_interrupted(project, monkeypatch):
     assert len(runs) == 7
 
 
+@pytest.mark.slow(reason="runs a program for each mistake")
 def test_other_test_commands_are_run_as_a_whole(project):
     script = (
         "import sys\nsys.path.insert(0, 'tests')\n"
@@ -117,6 +122,7 @@ def test_other_test_commands_are_run_as_a_whole(project):
     assert {mistake.tests for mistake in report.counted} == {None}
 
 
+@pytest.mark.slow(reason="runs the tests of a project")
 def test_a_line_that_no_test_runs_is_named(project):
     project("def test_nothing():\n    assert True\n")
     report = audit.audit("layers.py", PYTEST, most=1, workers=1)
@@ -124,6 +130,7 @@ def test_a_line_that_no_test_runs_is_named(project):
     assert any("another copy" in note for note in report.notes)
 
 
+@pytest.mark.slow(reason="runs the tests of a project")
 def test_a_change_counts_once_for_a_class_and_one_that_inherits_it(project):
     folder = project("def test_nothing():\n    assert True\n")
     (folder / "layers.py").write_text(TWO_NAMES)
@@ -145,19 +152,26 @@ def test_tests_in_another_process_are_not_traced_but_used(project):
     assert report.score > 0
 
 
+USELESS = {
+    "gpu": ("def test_it():\n    raise RuntimeError('No CUDA GPUs are available')\n", "GPU"),
+    "for ever": ("def test_it():\n    while True:\n        pass\n", "not finished"),
+    "changes a file": ("def test_it():\n    open('layers.py', 'a').write('#')\n", "change files"),
+    "changes the folder": (
+        "import os\n\n\ndef test_it():\n    open(os.environ['REAL'], 'w').write('#')\n",
+        "folder itself",
+    ),
+}
+
+
 @pytest.mark.parametrize(
     ("tests", "words"),
-    [
-        ("def test_it():\n    raise RuntimeError('No CUDA GPUs are available')\n", "GPU"),
-        ("def test_it():\n    while True:\n        pass\n", "not finished"),
-        ("def test_it():\n    open('layers.py', 'a').write('#')\n", "change files"),
-        (
-            "import os\n\n\ndef test_it():\n    open(os.environ['REAL'], 'w').write('#')\n",
-            "folder itself",
-        ),
-    ],
-    ids=["gpu", "for ever", "changes a file", "changes the folder"],
+    quick(
+        ["gpu"],
+        [pytest.param(tests, words, id=name) for name, (tests, words) in USELESS.items()],
+        "each runs the tests of a project",
+    ),
 )
+@pytest.mark.processes(reason="an audit runs the tests of a project")
 def test_useless_tests_are_refused_with_the_reason(project, monkeypatch, tests, words):
     folder = project(tests)
     monkeypatch.setenv("REAL", str(folder / "new.txt"))
@@ -194,6 +208,7 @@ def test_the_reason_of_a_failure_is_read_from_the_output(output, words):
         (["layers.py", "--tests", PYTEST, "--html", "no/such/folder.html"], "--html"),
     ],
 )
+@pytest.mark.processes(reason="it asks a process which functions a module has")
 def test_a_bad_command_line_is_refused_in_one_line(project, capsys, arguments, word):
     project()
     assert main(["audit", *arguments]) == 2
@@ -238,6 +253,7 @@ def test_a_copy_has_all_files_but_caches_and_environments(tmp_path):
     assert (source / "d.txt").read_text() == "d.txt"
 
 
+@pytest.mark.slow(reason="computes until the limit")
 def test_a_mistake_that_loops_for_ever_is_caught_by_the_limit(project, monkeypatch):
     layers = (
         "def f(x):\n    return 3 * x, None\n\n\n"

@@ -162,14 +162,14 @@ def test_what_is_missing_is_said(tmp_path, monkeypatch):
     assert "benchmarks/speed" in frameworks.missing("torch", tmp_path)
 
 
-@pytest.mark.slow
+@pytest.mark.slow(reason="compiles in a new process")
 def test_a_new_process_measures_import_compilation_and_memory(tmp_path):
     measured = fresh.measure(SMALL, tmp_path)
     assert set(measured) == {"import_s", "compile_s", "peak_step_mb"} and list(tmp_path.iterdir())
     assert measured["import_s"] >= 0 and measured["compile_s"] > 0
 
 
-@pytest.mark.slow  # a whole benchmark
+@pytest.mark.slow(reason="a whole benchmark")
 def test_everything_small(no_pause, monkeypatch, tmp_path):
     monkeypatch.setattr(
         fresh, "cold_and_cached", lambda sizes: [{"compile_s": 2.0, "peak_step_mb": 1.0}] * 2
@@ -195,7 +195,7 @@ def test_everything_small(no_pause, monkeypatch, tmp_path):
     assert (tmp_path / "bench.png").stat().st_size > 10_000
 
 
-@pytest.mark.slow
+@pytest.mark.slow(reason="starts clusters with one and two workers")
 def test_workers_are_timed_on_the_same_runs(tmp_path):
     pytest.importorskip("distributed", reason="needs the extra cluster")
     found = workers.measure(

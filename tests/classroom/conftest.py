@@ -1,5 +1,6 @@
 """Its presence puts this folder on the path, where the tests of all rooms find what they share."""
 
+import here
 import pytest
 
 
@@ -11,3 +12,13 @@ def patient():
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(lines, "SECONDS", 300.0)
         yield
+
+
+@pytest.fixture(autouse=True)
+def judged_here(request):
+    """Judge hand-ins in this process, unless the test is slow or about processes."""
+    if any(mark.name in ("slow", "processes") for mark in request.node.iter_markers()):
+        yield
+    else:
+        with here.judged_here():
+            yield

@@ -8,8 +8,9 @@ import sys
 import zipfile
 from pathlib import Path
 
+import here
 import pytest
-from classroom_common import BOX, first, needs_box
+from classroom_common import BOX, first
 from classroom_schemas import MOODLE, NBGRADER, SCHEMAS, errors
 from quick import quick
 
@@ -46,26 +47,10 @@ def course(tmp_path_factory):
             "dee": "from ibpcl.primitives import gaussian\n",
         }[student]
         (hand_ins / f"{student}.py").write_text(text)
-    assert (
-        main(
-            [
-                "class",
-                "grade",
-                "1",
-                str(hand_ins),
-                "--out",
-                str(folder / "out"),
-                "--key",
-                # one is not graded
-                str(folder / "course.key"),
-                "--sandbox",
-                BOX,
-                "--jobs",
-                "2",
-            ]
-        )
-        == 1
-    )
+    out, key_file = str(folder / "out"), str(folder / "course.key")
+    with here.judged_here():
+        command = ["class", "grade", "1", str(hand_ins), "--out", out, "--key", key_file]
+        assert main([*command, "--sandbox", BOX, "--jobs", "2"]) == 1  # one is not graded
     return folder
 
 
@@ -73,7 +58,6 @@ def scores(folder):
     return {result.student: result.score for result in records.results_of(folder / "out")[0]}
 
 
-@needs_box
 def test_a_class_is_graded(course):
     found = scores(course)
     assert (
@@ -86,8 +70,7 @@ def test_a_class_is_graded(course):
     assert 'id="pairs"' in page and "the solution, variant" in page
 
 
-@pytest.mark.slow  # grades a class
-@needs_box
+@pytest.mark.slow(reason="grades a class")
 def test_a_run_that_was_interrupted_goes_on(course, capsys):
     out = course / "out"
     key = variants.read_key(course / "course.key")
@@ -105,7 +88,6 @@ def test_a_run_that_was_interrupted_goes_on(course, capsys):
     )
 
 
-@needs_box
 @pytest.mark.parametrize("system", SCHEMAS)
 def test_exports_have_their_formats(course, system):
     assert main(["class", "export", str(course / "out"), "--to", system]) == 0
@@ -119,7 +101,6 @@ def test_exports_have_their_formats(course, system):
         assert ("score" in table) != ungraded
 
 
-@needs_box
 @pytest.mark.parametrize(("system", "columns"), [("csv", NBGRADER), ("moodle", MOODLE)])
 def test_tables_have_their_columns(course, system, columns, tmp_path):
     roster = tmp_path / "roster.csv"
@@ -161,8 +142,7 @@ def test_the_schemas_refuse_what_the_systems_would(system, spoil, told):
     assert any(each.startswith(told) for each in errors({**table, **spoil}, SCHEMAS[system]))
 
 
-@pytest.mark.slow  # judges hand-ins in processes of their own
-@needs_box
+@pytest.mark.slow(reason="judges hand-ins in processes of their own")
 def test_the_pack_runs_as_on_gradescope(course, tmp_path):
     """Run its own ``run_autograder``; only the paths are others, and the interpreter is this
     one.
@@ -216,6 +196,7 @@ def test_the_pack_runs_as_on_gradescope(course, tmp_path):
     assert "not graded: FileNotFoundError" in run("x = 1\n")["output"]
 
 
+@pytest.mark.processes(reason="what is loaded shows in a new process only")
 def test_the_judge_on_gradescope_needs_no_templates():
     code = (
         "import sys; sys.modules['jinja2'] = sys.modules['markupsafe'] = None\n"
@@ -229,7 +210,7 @@ def test_the_judge_on_gradescope_needs_no_templates():
     subprocess.run([sys.executable, "-c", code], check=True)
 
 
-@pytest.mark.slow  # judges hand-ins
+@pytest.mark.slow(reason="judges hand-ins")
 def test_hand_outs_are_the_same_for_the_same_key_and_student(tmp_path):
     key = b"a course key of some length"
     for name in ("a", "b"):
@@ -255,7 +236,7 @@ def test_notebooks_hold_the_same_code(tmp_path):
     assert "## Task 1a" in (tmp_path / "gaussian_weights.ipynb").read_text()
 
 
-@pytest.mark.slow  # judges hand-ins
+@pytest.mark.slow(reason="judges hand-ins")
 def test_a_student_checks_and_submits(tmp_path, capsys):
     out = tmp_path / "hw"
     assert main(["class", "new", "1", "--out", str(out), "--student", "ada"]) == 0
@@ -307,8 +288,7 @@ def test_tables_of_students_are_printed_as_json(tmp_path, capsys, monkeypatch):
     assert code == 1 and not found["ok"] and found["hand_ins"][0]["words"] == "it earns 3"
 
 
-@pytest.mark.slow  # judges hand-ins
-@needs_box
+@pytest.mark.slow(reason="judges hand-ins")
 def test_tables_of_teachers_are_printed_as_json(course, capsys):
     code, found = printed(["report", str(course / "out")], capsys)
     assert code == 1 and {one["student"]: one["score"] for one in found["results"]} == scores(
@@ -350,7 +330,7 @@ def test_renaming_does_not_hide_a_copy():
     assert [pair[:2] for pair in found] == [("a", "b")] and found[0].share > 0.95
 
 
-@pytest.mark.slow  # judges hand-ins
+@pytest.mark.slow(reason="judges hand-ins")
 def test_hand_ins_that_are_links_are_not_followed(tmp_path):
     (tmp_path / "secret.py").write_text("x = 1\n")
     folder = tmp_path / "hand-ins"
@@ -361,8 +341,7 @@ def test_hand_ins_that_are_links_are_not_followed(tmp_path):
     assert (found.student, found.attempts[-1].submission.path.name) == ("ada", "ada.py")
 
 
-@pytest.mark.slow  # judges a class again
-@needs_box
+@pytest.mark.slow(reason="judges a class again")
 def test_points_given_by_hand_are_added(course, capsys):
     out = course / "by hand"
     hand_ins = course / "texts"
@@ -385,7 +364,7 @@ def test_points_given_by_hand_are_added(course, capsys):
     assert "ada,1j,10,,11" in table.read_text("utf-8-sig")
 
 
-@pytest.mark.slow  # judges hand-ins
+@pytest.mark.slow(reason="judges hand-ins")
 def test_pasted_derivations_of_the_package_are_found():
     from ibpcl.storage import read_text
 
@@ -420,7 +399,6 @@ def test_check_accepts_the_printed_solution(name, tmp_path, capsys):
     assert main(["class", "submit", str(path)]) == 0
 
 
-@needs_box
 @pytest.mark.parametrize(
     ("task", "evidence"),
     [("1a", "right"), ("1b", "named_mistake_in_a_gradient"), ("1j", "DERIVATION")],
@@ -436,7 +414,6 @@ def test_why_shows_the_path_from_evidence_to_points(task, evidence, course, caps
     assert f"{verdict.points:g} of {verdict.most:g}" in out.split("\n")[0]
 
 
-@needs_box
 @pytest.mark.parametrize("asked", [("eve", "1a"), ("ben", "9z"), ("dee", "1a")])
 def test_why_refuses_what_it_does_not_know(asked, course, capsys):
     assert main(["class", "why", *asked, "--in", str(course / "out")]) == 2

@@ -35,7 +35,7 @@ def hand_ins(assignment):
 
 
 @needs_box
-@pytest.mark.slow
+@pytest.mark.slow(reason="judges a hundred hand-ins per assignment")
 @pytest.mark.parametrize("name", names())
 def test_a_hundred_hand_ins(name, tmp_path):
     assignment = find(name)

@@ -65,7 +65,7 @@ def measured():
     return found | {name: tuple(np.mean(values, axis=0)) for name, values in draws.items()}
 
 
-@pytest.mark.slow  # trainings for a table of the documentation
+@pytest.mark.slow(reason="trainings for a table of the documentation")
 def test_the_table_of_definitions_equals_a_measurement(measured):
     rows = re.findall(
         r"^\| ([a-z][^|]+) \| ([\d.]+) \| ([\d.]+) \|$",

@@ -229,7 +229,7 @@ def test_tutorial_0_runs_cell_by_cell(in_tab):
     assert out.split()[1:3] == ["1", "True"] and "ZeroDivisionError" in out
 
 
-@pytest.mark.slow  # a minute for all five
+@pytest.mark.slow(reason="a minute for all five")
 @pytest.mark.parametrize("number", range(1, tab.LAST_TUTORIAL + 1))
 def test_tutorials_run_without_numba(number, in_tab):
     out = in_tab(f"""

@@ -122,7 +122,7 @@ def test_folder_that_cannot_be_written_is_named(served, tmp_path):
         registry.fetch("mnist", tmp_path / "file")
 
 
-@pytest.mark.slow  # renders a whole set of images
+@pytest.mark.slow(reason="renders a whole set of images")
 def test_fetching_what_is_rendered_fills_the_cache(cache):
     assert registry.fetch("glyphs") == cache / "glyphs"
     assert registry.status()[0].summary == "cached"

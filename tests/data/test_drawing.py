@@ -60,7 +60,7 @@ def test_capitals_are_64_high_and_the_ink_stays_inside(font):
             assert abs(np.ptp(rows) + 1 - CAPITAL) <= 2
 
 
-@pytest.mark.slow  # draws with fonts that lack letters
+@pytest.mark.slow(reason="draws with fonts that lack letters")
 @pytest.mark.usefixtures("all_fonts")
 def test_fonts_without_the_letters_are_detected():
     placeholders = {

@@ -150,7 +150,7 @@ def test_fetch_converts_the_archive_and_checks_the_sums(mirror, monkeypatch, tmp
         np.testing.assert_array_equal(array, again)
 
 
-@pytest.mark.slow  # ten thousands of pictures
+@pytest.mark.slow(reason="ten thousands of pictures")
 @pytest.mark.data
 def test_real_split_comes_back_from_an_archive_of_its_pictures(real_data):
     """Undo the rule on the published split, pack the pictures, convert them: the published sums

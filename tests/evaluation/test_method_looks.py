@@ -45,7 +45,7 @@ def test_any_two_methods_differ_in_colour_and_in_marker_or_dashes():
         assert one.color != other.color and one[1:] != other[1:]
 
 
-@pytest.mark.slow  # draws the lines of all methods
+@pytest.mark.slow(reason="draws the lines of all methods")
 @given(st.lists(LABELS, max_size=12, unique=True))
 def test_lines_of_a_figure_differ_and_known_methods_have_their_look(labels):
     looks = method_looks(labels)

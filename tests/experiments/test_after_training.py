@@ -39,7 +39,7 @@ def names(folder):
     return {path.name for path in folder.iterdir()}
 
 
-@pytest.mark.slow  # a training in a process
+@pytest.mark.slow(reason="a training in a process")
 def test_a_run_survives_the_backend_and_the_style_of_a_notebook(tmp_path):
     (tmp_path / "matplotlibrc").write_text("text.usetex: True\nfigure.facecolor: red\n")
     settings = [
@@ -146,7 +146,7 @@ def test_a_table_survives_its_figures(tmp_path, drawn, monkeypatch):
 
 @pytest.mark.parametrize(
     "suffix",
-    ["svg", pytest.param("pdf", marks=pytest.mark.slow)],  # drawn by the same code
+    ["svg", pytest.param("pdf", marks=pytest.mark.slow(reason="drawn by the same code"))],
 )
 def test_figures_come_as_vectors_too(tmp_path, suffix):
     done = run(configure("split-glyphs", **TINY), tmp_path / "run")

@@ -172,7 +172,7 @@ def test_a_worker_that_is_killed_is_replaced_and_its_run_goes_on_from_its_last_t
     assert learned(place) == ["0 0/1", "0 2/3", "0 4/5", "1 0/1", "1 2/3", "1 2/3", "1 4/5"]
 
 
-@pytest.mark.slow  # three workers die and are replaced
+@pytest.mark.slow(reason="three workers die and are replaced")
 def test_what_fails_is_named_and_not_begun_again_and_the_rest_goes_on(two_workers, planned, place):
     (place / "0-raise").touch()
     (place / "1-kill").touch()
@@ -194,7 +194,7 @@ def test_what_fails_is_named_and_not_begun_again_and_the_rest_goes_on(two_worker
     ]
 
 
-@pytest.mark.slow  # two workers die and are replaced
+@pytest.mark.slow(reason="two workers die and are replaced")
 def test_all_workers_may_be_killed(two_workers, planned, place):
     expected, _ = cells.measure(planned("serial"), False)
     there = planned("workers")
@@ -385,7 +385,7 @@ def test_a_slip_is_one_line(arguments, words, capsys, tmp_path):
     assert words in err and err.count("\n") == 1
 
 
-@pytest.mark.slow  # the same trainings twice
+@pytest.mark.slow(reason="the same trainings twice")
 def test_any_executor_will_do(planned):
     expected, _ = cells.measure(planned("serial", methods=("naive",)), False)
     with ThreadPoolExecutor(2) as pool:
@@ -406,7 +406,7 @@ class Lost(ThreadPoolExecutor):
         return future
 
 
-@pytest.mark.slow
+@pytest.mark.slow(reason="waits until a worker is taken for lost")
 def test_a_worker_that_hangs_is_replaced(planned, place, monkeypatch):
     expected, _ = cells.measure(planned("serial"), False)
     (place / "1-stop-once").touch()
@@ -417,7 +417,7 @@ def test_a_worker_that_hangs_is_replaced(planned, place, monkeypatch):
     all_same(found, expected)
 
 
-@pytest.mark.slow
+@pytest.mark.slow(reason="starts a scheduler and a worker")
 def test_a_scheduler_that_is_lost_ends_the_command_in_a_line(planned, place, tmp_path):
     def start(what, *arguments):
         return subprocess.Popen(
@@ -453,7 +453,7 @@ def test_a_scheduler_that_is_lost_ends_the_command_in_a_line(planned, place, tmp
             process.wait()
 
 
-@pytest.mark.slow
+@pytest.mark.slow(reason="a command with two workers")
 @pytest.mark.skipif(os.name != "posix", reason="needs groups of processes")
 def test_an_interrupt_ends_the_workers_and_prints_the_command_that_continues(place, tmp_path):
     arguments = [*compared(place, METHOD), "--workers", "2"]

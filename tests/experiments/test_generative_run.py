@@ -61,7 +61,7 @@ def finished(tmp_path_factory):
     )
 
 
-@pytest.mark.slow  # many samples
+@pytest.mark.slow(reason="many samples")
 def test_the_matrices_hold_what_importance_sampling_says_of_the_learner(finished):
     values = finished.result
     stream = make_stream(finished.config)
@@ -149,7 +149,7 @@ def test_the_folder_holds_the_pictures_and_reads_back(finished):
     assert [len(arrays[f"samples/{t}"]) for t in range(3)] == [2, 4, 6]
 
 
-@pytest.mark.slow  # draws all figures twice
+@pytest.mark.slow(reason="draws all figures twice")
 def test_a_loaded_run_draws_the_figures_of_its_folder_again(finished, tmp_path):
     drawn = load_run(finished.folder).figures()
     assert {f"{name}.png" for name in drawn} == {
@@ -169,7 +169,9 @@ def test_figures_without_their_images_are_one_line(finished, tmp_path):
         load_run(folder).figures()
 
 
-@pytest.mark.parametrize("after", [3, pytest.param(8, marks=pytest.mark.slow)])  # a task later
+@pytest.mark.parametrize(
+    "after", [3, pytest.param(8, marks=pytest.mark.slow(reason="a task later"))]
+)
 def test_an_interrupted_run_goes_on_bit_for_bit(after, finished, tmp_path, interrupted):
     folder = tmp_path / "run"
     with interrupted(after), pytest.raises(KeyboardInterrupt):

@@ -536,7 +536,7 @@ def test_rows_below_a_row_go_with_it():
     ]
 
 
-@pytest.mark.slow  # compresses large pictures
+@pytest.mark.slow(reason="compresses large pictures")
 def test_figures_that_are_too_large_lose_colours_and_then_their_place(
     finished, tmp_path, drawn_once
 ):

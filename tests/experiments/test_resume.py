@@ -105,7 +105,7 @@ def stopped(interrupted):
     return stop
 
 
-@pytest.mark.slow  # several processes; interrupts after chosen epochs are below
+@pytest.mark.slow(reason="several processes; interrupts after chosen epochs are below")
 @pytest.mark.skipif(os.name != "posix", reason="needs SIGKILL")
 @pytest.mark.parametrize("name", ["plain", "growing"])
 def test_killed_at_random_moments_the_run_goes_on_bit_for_bit(name, uninterrupted, tmp_path):
@@ -379,7 +379,7 @@ def test_a_finished_run_with_a_damaged_file_is_made_again(name, uninterrupted, t
     assert_same(folder, uninterrupted["plain"])
 
 
-@pytest.mark.slow  # two trainings
+@pytest.mark.slow(reason="two trainings")
 def test_a_learner_in_the_place_of_a_checkpoint_is_not_taken_for_one(
     uninterrupted, tmp_path, stopped, capsys
 ):

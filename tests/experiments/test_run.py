@@ -186,7 +186,7 @@ def test_a_flipped_bit_in_the_result_is_seen(finished, tmp_path):
             storage.read_sealed_json(tmp_path / "result.json")
 
 
-@pytest.mark.slow  # two trainings with figures
+@pytest.mark.slow(reason="two trainings with figures")
 def test_a_run_over_itself_leaves_one_run(finished):
     def contents():
         return {

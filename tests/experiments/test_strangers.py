@@ -198,7 +198,9 @@ def test_a_learner_with_a_right_seal_and_other_contents_is_refused(change, folde
         ibpcl.load(folder.parent / "other.npz").predict([[0.0] * 16], 0)
 
 
-@pytest.mark.parametrize("count", [12, pytest.param(100, marks=pytest.mark.slow)])
+@pytest.mark.parametrize(
+    "count", [12, pytest.param(100, marks=pytest.mark.slow(reason="a hundred spoiled folders"))]
+)
 def test_spoiled_folders_are_answered_in_a_line(count, tmp_path, drawn):
     """A few of the thousands that ``fuzz_folders.py`` tries."""
     assert fuzz_folders.run(fuzz_folders.make(tmp_path), count) == {}

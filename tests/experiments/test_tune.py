@@ -473,7 +473,18 @@ def test_a_search_with_halving_that_was_interrupted_goes_on_to_the_same_record(
     assert lines(parts.record) == lines(whole.record)
 
 
-@pytest.mark.parametrize("halving", [pytest.param(None, marks=pytest.mark.slow), 4])
+@pytest.mark.parametrize(
+    "halving",
+    [
+        pytest.param(
+            None,
+            marks=pytest.mark.slow(
+                reason="three searches, and a search with halving does all of it"
+            ),
+        ),
+        4,
+    ],
+)
 def test_workers_and_their_order_do_not_change_the_record(tmp_path, drawn, halving):
     records = []
     for name, workers in (("serial", None), ("two", 2), ("four", 4)):

@@ -100,7 +100,7 @@ def test_the_next_process_compiles_nothing_and_is_silent(cache):
     assert (done.stdout.split(), done.stderr) == (["numba", "False", expected], "")
 
 
-@pytest.mark.slow
+@pytest.mark.slow(reason="compiles kernels in new processes, twice")
 def test_processors_and_python_oo_have_separate_folders(cache):
     folder, _ = cache
     (mine,) = of(folder)
@@ -119,7 +119,7 @@ def test_processors_and_python_oo_have_separate_folders(cache):
             path.rmdir()
 
 
-@pytest.mark.slow  # each compiles kernels in a new process
+@pytest.mark.slow(reason="each compiles kernels in a new process")
 @pytest.mark.parametrize("damage", [None, b"", b"nonsense" * 1000])
 @pytest.mark.parametrize("kind", ["nbi", "nbc"])
 def test_damaged_machine_code_is_found_and_compiled_again(cache, kind, damage):
@@ -148,14 +148,14 @@ os.access = lambda path, mode, **options: not mode & os.W_OK and access(path, mo
 """
 
 
-@pytest.mark.slow  # compiles in a new process
+@pytest.mark.slow(reason="compiles in a new process")
 def test_read_only_machine_code_is_used(cache):
     folder, expected = cache
     done = python(READ_ONLY + SAY, NUMBA_CACHE_DIR=str(folder))
     assert (done.stdout.split(), done.stderr) == (["numba", "False", expected], "")
 
 
-@pytest.mark.slow  # compiles in a new process; a full disk is reported in the same way
+@pytest.mark.slow(reason="compiles in a new process; a full disk is reported in the same way")
 def test_an_unwritable_folder_is_reported_once(cache):
     done = python(BEND, NUMBA_CACHE_DIR=os.devnull + "/folder")
     assert done.stdout.strip() == cache[1]

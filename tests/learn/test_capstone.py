@@ -33,7 +33,7 @@ NEEDED = {
 }
 
 
-@pytest.mark.slow
+@pytest.mark.slow(reason="trains a whole tutorial")
 def test_tutorial_9_gives_the_same_numbers_on_own_modules(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     matplotlib.use("agg")

@@ -155,7 +155,7 @@ def test_blank_functions_are_passed_over(student, gaussian):
     assert "kl" not in written_in(kept)
 
 
-@pytest.mark.slow  # checks a chapter twice and trains
+@pytest.mark.slow(reason="checks a chapter twice and trains")
 def test_other_functions_make_another_run(student, gaussian, tmp_path):
     student.file("gaussian").write_text(gaussian, encoding="utf-8")
     first = own.backend("my_ibpcl")
@@ -193,7 +193,7 @@ def test_milestones_run_on_replaced_functions(name, tmp_path):
     done.draw(axes)
 
 
-@pytest.mark.slow
+@pytest.mark.slow(reason="two trainings")
 def test_algorithm_1_reaches_the_accuracy_of_the_package():
     functions = {}
     for module, function in LEAVES:

@@ -123,7 +123,7 @@ def test_files_of_other_editors_are_read_and_kept(student, gaussian, encoding):
     assert student.file("gaussian").read_bytes() == before
 
 
-@pytest.mark.slow  # judges a chapter; the judge has this limit in tests of its own
+@pytest.mark.slow(reason="judges a chapter; the judge has this limit in tests of its own")
 def test_an_endless_loop_is_ended(student, gaussian, monkeypatch):
     monkeypatch.setattr(checking, "SECONDS_PER_CALL", 1)
     student.file("gaussian").write_text(
@@ -136,7 +136,7 @@ def test_an_endless_loop_is_ended(student, gaussian, monkeypatch):
     assert checked["2.3"].ok
 
 
-@pytest.mark.slow  # judges a chapter
+@pytest.mark.slow(reason="judges a chapter")
 def test_another_signature_is_named(student, gaussian):
     text = gaussian.replace("def sample(eps, mu, log_sigma)", "def sample(mu, log_sigma)")
     student.file("gaussian").write_text(text, encoding="utf-8")
@@ -196,7 +196,7 @@ def test_a_counterexample_is_tried(student):
     assert near.ok
 
 
-@pytest.mark.slow  # judges a chapter
+@pytest.mark.slow(reason="judges a chapter")
 def test_a_notebook_is_checked_and_its_primitives_are_kept(student, gaussian, capsys):
     pytest.importorskip("jupytext")
     for stem in ("gaussian", "chapter_02"):
@@ -233,7 +233,7 @@ def test_the_module_still_learns_streams():
     assert progress.task == 0
 
 
-@pytest.mark.slow  # judges a chapter as a class is judged
+@pytest.mark.slow(reason="judges a chapter as a class is judged")
 def test_a_chapter_is_homework_too(tmp_path, capsys):
     assert main(["class", "new", "chapter_02", "--out", str(tmp_path / "hw")]) == 0
     source = chapter_of(2).assignment.source()
@@ -249,7 +249,7 @@ def test_a_folder_is_needed(tmp_path, monkeypatch):
         ibpcl.learn.check()
 
 
-@pytest.mark.slow
+@pytest.mark.slow(reason="judges a solution and its mistakes for each chapter")
 @pytest.mark.parametrize("chapter", chapters(), ids=lambda chapter: chapter.assignment.name)
 def test_every_chapter_passes_the_gate_of_assignments(chapter):
     assert main(["class", "selftest", chapter.assignment.name]) == 0

@@ -67,8 +67,14 @@ def accuracy(learner, t):
     ("name", "line", "keys"),
     [
         ("vcl", "conv:8;dense:16", VCL),
-        # the longest training here; masks of convolutions have a test of their own below
-        pytest.param("npbcl", "conv:8;dense:16", NPBCL, marks=pytest.mark.slow),
+        pytest.param(
+            "npbcl",
+            "conv:8;dense:16",
+            NPBCL,
+            marks=pytest.mark.slow(
+                reason="the longest training here; the next tests have masks of convolutions"
+            ),
+        ),
     ],
 )
 def test_a_convolutional_network_learns_two_tasks_and_keeps_the_first(name, line, keys):
@@ -87,7 +93,10 @@ def test_a_dense_network_sees_no_patterns_at_any_place():
     assert accuracy(learner, 0) < 0.93
 
 
-@pytest.mark.parametrize("masks", ["pair", pytest.param("filter", marks=pytest.mark.slow)])
+@pytest.mark.parametrize(
+    "masks",
+    ["pair", pytest.param("filter", marks=pytest.mark.slow(reason="trains as long as the other"))],
+)
 def test_masks_of_a_convolution_are_stored_and_joined_like_all_others(masks):
     short = NPBCL | {"epochs": 5, "finetune_epochs": 2}
     learner = learned("npbcl", network=f"masks:{masks};conv:8;dense:16;blocks:2", **short)

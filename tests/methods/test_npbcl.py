@@ -572,7 +572,7 @@ def test_a_regression_learns_its_noise_and_knows_what_it_does_not_know():
         NPBCL(SMALL).learn(Task("c", x_train=np.zeros((4, 2)), x_test=np.zeros((2, 2))))
 
 
-@pytest.mark.slow  # two long trainings; a head for each task has its own test
+@pytest.mark.slow(reason="two long trainings; a head for each task has its own test")
 def test_with_one_head_each_regression_keeps_its_noise():
     settings = dataclasses.replace(
         SMALL, epochs=60, finetune_epochs=30, alpha=20.0, noise_sigma=0.5, single_head=True

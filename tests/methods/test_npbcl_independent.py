@@ -67,7 +67,7 @@ def test_a_saved_state_is_the_learner(stream):
         np.testing.assert_array_equal(copy.predict(x, t), fresh.predict(x, t))
 
 
-@pytest.mark.slow  # a whole run
+@pytest.mark.slow(reason="a whole run")
 def test_it_makes_a_run(tmp_path):
     config = configure("split-glyphs", method=NAME, **TINY, **QUICK)
     result = run(config, tmp_path / "run").result

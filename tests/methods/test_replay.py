@@ -51,7 +51,7 @@ def same(one, other):
 
 @pytest.mark.parametrize(
     "backend_name",
-    ["numpy", pytest.param("numba", marks=pytest.mark.slow)],  # the same steps, compiled
+    ["numpy", pytest.param("numba", marks=pytest.mark.slow(reason="the same steps, compiled"))],
 )
 @pytest.mark.parametrize("single_head", [False, True])
 def test_with_the_true_examples_it_is_joint_training_bit_for_bit(

@@ -49,7 +49,7 @@ def digests(threads):
     return done.stdout.splitlines()
 
 
-@pytest.mark.slow  # two processes that train every method
+@pytest.mark.slow(reason="two processes that train every method")
 def test_one_thread_and_two_learn_the_same_bits():
     one = digests(1)
     two = digests(2)

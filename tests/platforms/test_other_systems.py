@@ -58,7 +58,12 @@ for words in json.loads(sys.argv[1]):
 """
 
 
-@pytest.fixture(params=["windows", pytest.param("macos", marks=pytest.mark.slow)])
+@pytest.fixture(
+    params=[
+        "windows",
+        pytest.param("macos", marks=pytest.mark.slow(reason="Windows is further from Linux")),
+    ]
+)
 def system(request):
     return request.param
 
@@ -112,7 +117,7 @@ def test_the_simulation_hides_what_it_should(commands, system, tmp_path):
     )
 
 
-@pytest.mark.slow  # processes on a simulated system
+@pytest.mark.slow(reason="processes on a simulated system")
 def test_a_run_and_all_that_shows_it(commands, tmp_path):
     codes, said = commands(
         ["run", "--quiet", "--out", "my run", "--method", "naive", *TINY],
@@ -129,7 +134,7 @@ def test_a_run_and_all_that_shows_it(commands, tmp_path):
     assert (tmp_path / "my run" / "report.html").exists()
 
 
-@pytest.mark.slow  # processes on a simulated system
+@pytest.mark.slow(reason="processes on a simulated system")
 def test_checks_also_of_a_file_that_never_returns(commands):
     codes, said = commands(
         ["check", "gaussian.kl", "errata/masked-prior"],
@@ -139,7 +144,7 @@ def test_checks_also_of_a_file_that_never_returns(commands):
     assert codes == ["0", "0", "3"], said  # 3: undecided, because it was ended
 
 
-@pytest.mark.slow  # processes on a simulated system
+@pytest.mark.slow(reason="processes on a simulated system")
 def test_a_class_from_the_key_to_the_export(commands, tmp_path):
     codes, said = commands(
         ["class", "list"],
@@ -180,7 +185,7 @@ def test_a_class_from_the_key_to_the_export(commands, tmp_path):
     assert (tmp_path / "graded" / "class.csv").exists()
 
 
-@pytest.mark.slow
+@pytest.mark.slow(reason="trains in several commands")
 def test_commands_that_take_longer(commands):
     codes, said = commands(
         ["tune", "split-glyphs", "--method", "naive", "--trials", "2", "--out", "search", *TINY],

@@ -7,6 +7,7 @@ import time
 from pathlib import Path
 
 import pytest
+from quick import quick
 
 from ibpcl.sandbox import boxes, frames, processes
 from ibpcl.sandbox.worker import Ended, Failed, Limit, Worker
@@ -69,6 +70,7 @@ class Program:
         os._exit(5)
 '''
 LONG = Limit(20.0, 60.0)
+pytestmark = pytest.mark.processes(reason="a worker is a process")
 linux = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="needs Linux")
 
 
@@ -84,46 +86,64 @@ def worker(start):
         yield made
 
 
+@pytest.fixture(scope="module")
+def lasting(tmp_path_factory):
+    """A worker that no test ends."""
+    folder = tmp_path_factory.mktemp("program")
+    (folder / "asked.py").write_text(PROGRAM)
+    with Worker(boxes.unboxed("asked", [str(folder), *sys.path]), most_threads=10) as made:
+        yield made
+
+
 def cause(worker, limit=LONG, **request):
     with pytest.raises(Ended) as caught:
         worker.ask(limit, **request)
     return caught.value.cause
 
 
-def test_requests_are_answered_one_after_another(worker):
-    assert [worker.ask(LONG, do="add", a=n, b=1) for n in range(3)] == [1, 2, 3]
-    assert list(worker.stream(LONG, do="count", number=3)) == [0, 1, 2]
-    assert worker.ask(LONG, do="add", a="x", b="y") == "xy"
+def test_requests_are_answered_one_after_another(lasting):
+    assert [lasting.ask(LONG, do="add", a=n, b=1) for n in range(3)] == [1, 2, 3]
+    assert list(lasting.stream(LONG, do="count", number=3)) == [0, 1, 2]
+    assert lasting.ask(LONG, do="add", a="x", b="y") == "xy"
 
 
-def test_an_exception_names_its_class_and_line_and_the_worker_lives_on(worker):
+def test_an_exception_names_its_class_and_line_and_the_worker_lives_on(lasting):
     with pytest.raises(Failed) as caught:
-        worker.ask(LONG, do="fail")
+        lasting.ask(LONG, do="fail")
     assert (caught.value.name, caught.value.line > 5) == ("KeyError", True)
-    items = worker.stream(LONG, do="breaks_off")
+    items = lasting.stream(LONG, do="breaks_off")
     assert next(items) == 1
     with pytest.raises(Failed) as caught:
         next(items)
     assert caught.value.name == "SystemExit"
-    assert worker.ask(LONG, do="add", a=1, b=1) == 2
+    assert lasting.ask(LONG, do="add", a=1, b=1) == 2
 
 
-def test_each_end_has_its_cause(start):
-    requests = {
-        "waiting": {"do": "sleep", "seconds": 60, "limit": Limit(5.0, 0.3)},
-        "processor": {"do": "compute", "seconds": 60, "limit": Limit(0.3, 60.0)},
-        "message": {"do": "rubbish"},
-        "threads": {"do": "threads"},
-        "exit": {"do": "leave", "code": 4},
-    }
-    if not processes.MEASURES_TIME:
-        del requests["threads"]
-    for name, request in requests.items():
-        with Worker(start, most_threads=10) as worker:
-            assert cause(worker, **request) == name
-        assert worker.process.returncode == (4 if name == "exit" else -9)
-        # a closed worker answers nothing more
-        assert cause(worker, do="add", a=1, b=1)
+ENDS = {
+    "waiting": {"do": "sleep", "seconds": 60, "limit": Limit(5.0, 0.3)},
+    "processor": {"do": "compute", "seconds": 60, "limit": Limit(0.3, 60.0)},
+    "message": {"do": "rubbish"},
+    "threads": {"do": "threads"},
+    "exit": {"do": "leave", "code": 4},
+}
+
+
+@pytest.mark.parametrize(
+    "name",
+    quick(
+        ["processor", "threads", "exit"],
+        ENDS,
+        "each is a process",
+    ),
+)
+def test_each_end_has_its_cause(start, name):
+    if name == "threads" and not processes.MEASURES_TIME:
+        pytest.skip("threads are not counted here")
+    with Worker(start, most_threads=10) as worker:
+        assert cause(worker, **ENDS[name]) == name
+    assert worker.process.returncode == (4 if name == "exit" else -9)
+    # a closed worker answers nothing more
+    assert cause(worker, do="add", a=1, b=1)
 
 
 @linux
@@ -135,21 +155,23 @@ def test_sleeping_uses_no_processor_time(worker):
     assert 0.3 < worker.seconds() - before < 5.0
 
 
-def test_the_limit_holds_for_each_item_of_an_answer(worker):
-    items = worker.stream(Limit(5.0, 3.0), do="count", number=8, pause=0.4)
+def test_the_limit_holds_for_each_item_of_an_answer(lasting):
+    items = lasting.stream(Limit(5.0, 3.0), do="count", number=8, pause=0.4)
     assert len(list(items)) == 8
 
 
-def test_an_answer_is_no_larger_than_allowed(worker):
+def test_an_answer_is_no_larger_than_allowed(lasting):
     most = (5000, 0)
-    assert len(worker.ask(LONG, most, do="large", size=4000)) == 4000
+    assert len(lasting.ask(LONG, most, do="large", size=4000)) == 4000
     with pytest.raises(Failed) as caught:
-        worker.ask(LONG, most, do="large", size=6000)
+        lasting.ask(LONG, most, do="large", size=6000)
     assert caught.value.name == frames.FrameError.__name__
 
 
 @linux
-@pytest.mark.parametrize("do", ["start", "start_and_leave"])
+@pytest.mark.parametrize(
+    "do", quick(["start"], ["start", "start_and_leave"], "the same processes, and another cause")
+)
 def test_what_a_child_has_started_ends_with_it(start, do):
     with Worker(start) as worker:
         if do == "start":
@@ -180,6 +202,7 @@ def test_a_child_ends_with_its_parent(start, tmp_path):
     assert not os.path.exists(f"/proc/{child}") or "Z" in Path(f"/proc/{child}/stat").read_text()
 
 
+@pytest.mark.slow(reason="a process for one exception")
 def test_a_program_that_cannot_be_loaded_is_an_end(tmp_path):
     (tmp_path / "asked.py").write_text("raise ImportError('nothing here')\n")
     start = boxes.unboxed("asked", [str(tmp_path), *sys.path])._replace(quiet=True)

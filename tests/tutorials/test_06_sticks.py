@@ -6,7 +6,7 @@ from tutorial import Tutorial
 
 from ibpcl.verify import check
 
-pytestmark = pytest.mark.slow  # the building of the site runs it
+pytestmark = pytest.mark.slow(reason="the building of the site runs it")
 
 tutorial = Tutorial(__file__)
 

@@ -9,7 +9,7 @@ from ibpcl.numerics import logistic_kl, logit
 from ibpcl.primitives import bernoulli, concrete
 from ibpcl.verify import check
 
-pytestmark = pytest.mark.slow  # a training; the building of the site runs it
+pytestmark = pytest.mark.slow(reason="a training; the building of the site runs it")
 
 tutorial = Tutorial(__file__)
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from tutorial import Tutorial
 
-pytestmark = pytest.mark.slow  # a training; the building of the site runs it
+pytestmark = pytest.mark.slow(reason="a training; the building of the site runs it")
 
 tutorial = Tutorial(__file__)
 

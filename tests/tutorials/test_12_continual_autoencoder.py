@@ -8,7 +8,7 @@ from tutorial import Tutorial
 
 from ibpcl.paper.numbers import KNN
 
-pytestmark = pytest.mark.slow  # a training; the building of the site runs it
+pytestmark = pytest.mark.slow(reason="a training; the building of the site runs it")
 
 tutorial = Tutorial(__file__)
 

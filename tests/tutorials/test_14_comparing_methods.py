@@ -6,7 +6,7 @@ from tutorial import Tutorial
 
 from ibpcl.methods.npbcl_settings import Settings
 
-pytestmark = pytest.mark.slow  # a training; the building of the site runs it
+pytestmark = pytest.mark.slow(reason="a training; the building of the site runs it")
 
 tutorial = Tutorial(__file__)
 NAMES = ("naive", "ewc", "vcl", "npbcl")

@@ -6,7 +6,7 @@ from tutorial import Tutorial
 
 from ibpcl.exact import points, study
 
-pytestmark = pytest.mark.slow  # a training; the building of the site runs it
+pytestmark = pytest.mark.slow(reason="a training; the building of the site runs it")
 
 tutorial = Tutorial(__file__)
 DIAGONAL = ("Laplace", "VCL", "BGD")

@@ -5,7 +5,7 @@ import pytest
 from scipy.stats import poisson
 from tutorial import Tutorial
 
-pytestmark = pytest.mark.slow  # a training; the building of the site runs it
+pytestmark = pytest.mark.slow(reason="a training; the building of the site runs it")
 
 tutorial = Tutorial(__file__)
 

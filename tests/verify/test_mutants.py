@@ -53,7 +53,7 @@ def test_the_report_fits_80_columns_and_json_knows_it_all(sample):
     )
 
 
-@pytest.mark.slow
+@pytest.mark.slow(reason="checks more than a thousand mistakes")
 @pytest.mark.parametrize("seed", [0, 1])
 def test_every_mutant_is_caught_and_nine_in_ten_are_named(seed):
     summary = mutants.run(progress=False, seed=seed)
@@ -147,7 +147,7 @@ def test_values_of_expressions_are_those_of_the_run():
     ]
 
 
-@pytest.mark.slow  # checks of many mutants
+@pytest.mark.slow(reason="checks of many mutants")
 def test_a_mutant_that_changes_nothing_is_no_mistake():
     # Where no pi is near one, it does not matter where 1 - pi is cut off; the point of the check
     # decides.

@@ -163,7 +163,7 @@ def test_of_a_sample_every_mistake_is_caught_and_nearly_all_are_named(tmp_path):
     assert len(unnamed) / len(sample) <= 0.1 + 2 * np.sqrt(0.09 / len(sample)), unnamed
 
 
-@pytest.mark.slow
+@pytest.mark.slow(reason="checks every mistake; a sample is above")
 def test_every_mistake_is_caught_and_nine_in_ten_are_named(tmp_path):
     missed, unnamed, helpful = shares(MISTAKES, tmp_path)
     assert not missed

@@ -446,7 +446,7 @@ def test_a_wrong_column_of_a_large_input_is_found_whatever_the_seed(mode, seed):
     assert "all at index 77 of axis 1" in report["x"].words
 
 
-@pytest.mark.slow  # a large input
+@pytest.mark.slow(reason="a large input")
 def test_a_single_wrong_entry_is_found_where_few_columns_fit_into_memory():
     x = np.random.default_rng(0).normal(size=150_000)
     report = check(lambda x: (x * x, x), square_but(8), (x,))
@@ -454,7 +454,7 @@ def test_a_single_wrong_entry_is_found_where_few_columns_fit_into_memory():
     assert report["x"].numbers["worst"] == (8,)
 
 
-@pytest.mark.slow  # a large input
+@pytest.mark.slow(reason="a large input")
 def test_wrong_entries_that_are_spread_over_a_large_input_are_found():
     rng = np.random.default_rng(1)
     x = rng.normal(size=200_000)
@@ -476,7 +476,9 @@ def test_directions_that_fail_are_enough_to_call_a_gradient_wrong(monkeypatch):
     assert report.score == 0.5
 
 
-@pytest.mark.parametrize("share", [0.001, pytest.param(0.5, marks=pytest.mark.slow)])  # seconds
+@pytest.mark.parametrize(
+    "share", [0.001, pytest.param(0.5, marks=pytest.mark.slow(reason="takes seconds"))]
+)
 # the second is not complex-safe
 @pytest.mark.parametrize("smooth", [lambda x: x**2, lambda x: x * np.abs(x)])
 def test_kinks_of_a_large_input_are_left_out_and_the_rest_is_judged(smooth, share):

@@ -7,7 +7,7 @@ Each file of ``students/`` is what was handed in first, NUMBER_VARIANT; it is ad
 from pathlib import Path
 
 import pytest
-from classroom_common import BOX, needs_box
+from classroom_common import BOX
 from quick import quick
 
 from ibpcl.classroom.assignments.assignment import find
@@ -46,7 +46,6 @@ def wrong(results):
     ]
 
 
-@needs_box
 @pytest.mark.parametrize(
     "path",
     quick(
@@ -72,8 +71,7 @@ def test_who_works_alone_is_not_taken_for_a_copyist():
         assert not similarity.pairs(submissions), path.stem
 
 
-@needs_box
-@pytest.mark.slow
+@pytest.mark.slow(reason="judges each solution with twenty keys")
 def test_and_it_does_so_with_any_key():
     jobs = [
         (path, f"the key of course {number}".encode()) for path in SOLUTIONS for number in range(20)

@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 
 import pytest
-from classroom_common import BOX, needs_box
+from classroom_common import BOX
 
 import ibpcl
 from ibpcl.classroom.assignments.assignment import load
@@ -41,8 +41,7 @@ def change(path, old, new):
     path.write_text(text.replace(old, new))
 
 
-@pytest.mark.slow  # judges a solution and its mistakes
-@needs_box
+@pytest.mark.slow(reason="judges a solution and its mistakes")
 def test_the_example_passes_its_gate(folder):
     outcomes = list(selftest.run(load(folder), BOX, jobs=1))
     assert len(outcomes) == 7

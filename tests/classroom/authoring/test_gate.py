@@ -5,7 +5,7 @@ named.
 import re
 
 import pytest
-from classroom_common import BOX, needs_box
+from classroom_common import BOX
 
 from ibpcl.classroom.assignments.assignment import find, names
 from ibpcl.classroom.authoring import selftest
@@ -64,15 +64,13 @@ def refuse_failures(name, outcomes, named_at_least):
     assert len(unnamed) <= (1 - named_at_least) * len(named), "\n".join(unnamed)
 
 
-@pytest.mark.slow  # a minute of judging
-@needs_box
+@pytest.mark.slow(reason="a minute of judging")
 @pytest.mark.parametrize("name", names())
 def test_a_sample_of_the_gate(name, sampled):
     refuse_failures(name, sampled[name], 1.0)
 
 
-@needs_box
-@pytest.mark.slow
+@pytest.mark.slow(reason="judges every planted mistake of every assignment")
 @pytest.mark.parametrize("name", names())
 def test_gate(name):
     refuse_failures(name, list(selftest.run(find(name), BOX)), selftest.NAMED_AT_LEAST)

@@ -6,8 +6,9 @@ import time
 import xml.dom.minidom
 from pathlib import Path
 
+import here
 import pytest
-from classroom_common import KEY, first, judged, needs_box
+from classroom_common import KEY, first, judged
 
 from ibpcl.classroom.assignments.assignment import find, names
 from ibpcl.classroom.feedback import (
@@ -56,10 +57,10 @@ def result_of(*verdicts, **options):
 def wrong():
     """A hand-in with a sign in a public gradient and a doubled forward, whose gradient fits it."""
     source = first().source().replace(*SIGN) + DOUBLED
-    return source, judged(source, figures=True, locate=True)
+    with here.judged_here():
+        return source, judged(source, figures=True, locate=True)
 
 
-@needs_box
 def test_public_mistakes_have_an_entry_and_hidden_ones_have_none(wrong):
     _, result = wrong
     for verdict in result.verdicts:
@@ -71,8 +72,7 @@ def test_public_mistakes_have_an_entry_and_hidden_ones_have_none(wrong):
     )
 
 
-@pytest.mark.slow  # judges a hand-in twice
-@needs_box
+@pytest.mark.slow(reason="judges a hand-in twice")
 def test_an_example_is_the_same_for_every_key():
     source = first().source().replace(*SIGN)
     told = {
@@ -84,7 +84,6 @@ def test_an_example_is_the_same_for_every_key():
     assert len(told) == 1
 
 
-@needs_box
 def test_the_page_shows_code_with_the_line_and_what_to_correct_first(wrong):
     source, result = wrong
     page = feedback(result, first(), "line", source)
@@ -373,7 +372,6 @@ def test_the_docstring_of_a_listing_is_folded():
     assert not any(line.documents for line in second.lines)
 
 
-@needs_box
 def test_the_page_folds_docstrings_and_wraps_lines(wrong):
     source, result = wrong
     page = feedback(result, first(), source=source)

@@ -232,10 +232,11 @@ LARGE = {
 }
 
 
+@pytest.mark.processes(reason="what is slow is done in the reader's process")
 @pytest.mark.parametrize(
     "text",
     quick(
-        ["f-string", "brackets", "name"],
+        ["brackets", "name"],
         [pytest.param(text, id=name) for name, text in LARGE.items()],
         "each is a text that Python's parser is slow with",
     ),
@@ -253,6 +254,7 @@ def test_no_text_keeps_the_reader_busy(text, tmp_path):
     assert submissions.literals("STUDENT = 'ben'\n")["STUDENT"] == "ben"
 
 
+@pytest.mark.processes(reason="it ends the process")
 def test_a_reader_that_was_ended_is_started_again():
     reader = process.Reader()
     reader.ask(do="inspect", source="x = 1\n")

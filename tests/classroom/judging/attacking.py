@@ -1,6 +1,4 @@
-"""Judge a hand-in of ``attacks/`` and report what it earned, said and left behind; runs in
-processes of its own.
-"""
+"""Judge a hand-in of ``attacks/`` and report what it earned, said and left behind."""
 
 import json
 import os
@@ -12,6 +10,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
+import pytest
 
 from ibpcl.classroom.assignments import variants
 from ibpcl.classroom.assignments.assignment import find
@@ -62,7 +61,6 @@ def attempt(job):
         limits = {"seconds": 20, "seconds_per_call": float(head["seconds"])}
         assignment = replace(assignment, limits={**assignment.limits, **limits})
     variant = head.get("variant", "base")
-    os.environ["IBPCL_SECRET"] = SECRET
     secret = Path(folder, "neighbour.py")
     secret.write_text(SECRET)
     secret.chmod(0o600)
@@ -86,9 +84,11 @@ def attempt(job):
         base = stub(assignment, variant) if head["base"] == "stub" else assignment.source(variant)
         source = base + "\n\n" + text
         start = time.monotonic()
-        result = judge(
-            assignment, submission_of(assignment, source), box, KEY, variant, figures=False
-        )
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setenv("IBPCL_SECRET", SECRET)
+            result = judge(
+                assignment, submission_of(assignment, source), box, KEY, variant, figures=False
+            )
         seconds = time.monotonic() - start
         connected = _knocked(server)
     page = feedback(result, assignment, "full")

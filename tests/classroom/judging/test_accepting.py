@@ -82,7 +82,6 @@ WAYS = {
 }
 
 
-@needs_box
 @pytest.mark.parametrize(
     "way", quick(["lists"], WAYS, "each judges a hand-in, and one function accepts all")
 )
@@ -97,7 +96,7 @@ def test_other_ways_to_return_the_same_earn_the_same(way):
     ]
 
 
-@pytest.mark.slow  # judges whole hand-ins
+@pytest.mark.slow(reason="judges whole hand-ins")
 def test_only_what_has_one_meaning_is_accepted():
     accepted = Accepted(first())
     inputs = (np.zeros((2, 3, 4)), np.zeros((3, 4)), np.zeros(4))
@@ -129,7 +128,6 @@ SCRATCH = (
 )
 
 
-@needs_box
 def test_scratch_cells_that_fail_cost_nothing_and_are_named():
     result = judged_notebook(
         "import numpy as np", *SCRATCH[:-1], "np.sum?", "x = !ls", HEAD + first().source()
@@ -144,8 +142,7 @@ def test_scratch_cells_that_fail_cost_nothing_and_are_named():
     assert judged_notebook(HEAD + first().source(), SCRATCH[-1]).reason
 
 
-@needs_box
-@pytest.mark.slow
+@pytest.mark.slow(reason="it computes until the limit of a cell ends it")
 def test_a_cell_that_never_ends_costs_nothing():
     assert judged_notebook(HEAD + first().source(), "while True:\n    pass").score == 90
 
@@ -159,7 +156,6 @@ FAILING = {
 }
 
 
-@needs_box
 @pytest.mark.parametrize(
     "name", quick(["exception"], FAILING, "each judges a hand-in, and all are caught in one place")
 )
@@ -187,7 +183,6 @@ FORGIVEN = {
 }
 
 
-@needs_box
 @pytest.mark.parametrize(
     "name", quick(["logging"], FORGIVEN, "each judges a hand-in, from which the same is left out")
 )
@@ -200,7 +195,6 @@ def test_a_program_is_read_as_leniently_as_a_notebook(name, tmp_path):
     assert judged(packed.source).score == 90
 
 
-@needs_box
 def test_cells_out_of_order_are_run_again():
     head, _, rest = (HEAD + first().source()).partition("def sample(")
     result = judged_notebook(
@@ -213,8 +207,7 @@ def test_cells_out_of_order_are_run_again():
     assert result.score == 90, (result.reason, result.notes)
 
 
-@pytest.mark.slow  # judges whole hand-ins
-@needs_box
+@pytest.mark.slow(reason="judges whole hand-ins")
 def test_an_exception_in_a_notebook_names_cell_and_line():
     source = first().source().replace("    noise = np", "    nonsense\n    noise = np", 1)
     result = judged_notebook("x = 1", HEAD + source)
@@ -222,13 +215,11 @@ def test_an_exception_in_a_notebook_names_cell_and_line():
     assert f"line {line} of code cell 2 of hw.ipynb" in result.verdicts[0].words[0]
 
 
-@needs_box
 def test_a_long_derivation_is_not_cut():
     result = judged(HEAD.replace("By the", "word " * 180_000) + first().source())
     assert result.score == 90 and result.pending == 10
 
 
-@needs_box
 def test_a_function_under_another_name_is_a_hint():
     result = judged(HEAD + first().source().replace("def kl_vjp", "def klvjp"))
     assert any("klvjp" in note and "kl_vjp" in note for note in result.notes)
@@ -264,7 +255,7 @@ def test_check_and_submit_refuse_what_grade_refuses_with_the_line(spoil, told, t
     )
 
 
-@pytest.mark.slow  # judges whole hand-ins
+@pytest.mark.slow(reason="judges whole hand-ins")
 def test_submit_prints_the_hash_that_the_grade_has(tmp_path, capsys):
     path = tmp_path / "hw.ipynb"
     path.write_text(notebook(HEAD + first().source(), "%matplotlib inline\n1 / 0"))
@@ -289,7 +280,15 @@ def test_check_never_runs_a_folder_that_the_file_names(tmp_path, monkeypatch):
     assert not Path("ran").exists()
 
 
-@pytest.mark.slow  # waits for processes
+@pytest.mark.processes(reason="it is about the processes of the pool")
+def test_items_are_given_to_processes_and_come_back_in_order():
+    items = [1, "raise", 2, 3]
+    results = list(parallel.over(parallel_items.work, items, 2, failed=lambda *failed: failed))
+    assert results[0::2] == [2, 4] and results[3] == 6
+    assert results[1][0] == "raise" and "from inside" in results[1][1]
+
+
+@pytest.mark.slow(reason="waits for processes")
 def test_an_item_that_ends_its_process_costs_this_item_only():
     items = [1, "die", 2, "raise", 3, "sleep", "memory", 4]
     results = list(
@@ -317,10 +316,10 @@ def processes(marker):
     return found
 
 
-@needs_box
 @pytest.mark.skipif(not Path("/proc/self/environ").exists(), reason="counts processes in /proc")
-@pytest.mark.slow  # waits for a class of hand-ins that never end
+@pytest.mark.slow(reason="waits for a class of hand-ins that never end")
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])
+@needs_box
 def test_no_process_outlives_a_command_that_was_ended(number, tmp_path):
     (tmp_path / "in").mkdir()
     for name in "abcd":
@@ -363,7 +362,6 @@ def test_no_process_outlives_a_command_that_was_ended(number, tmp_path):
     assert not processes(marker.encode())
 
 
-@needs_box
 def test_whatever_goes_wrong_with_one_is_not_graded_and_the_rest_is(tmp_path, monkeypatch):
     folder = tmp_path / "in"
     folder.mkdir()
@@ -406,11 +404,12 @@ def test_whatever_goes_wrong_with_one_is_not_graded_and_the_rest_is(tmp_path, mo
         )
 
 
-@needs_box
 @pytest.mark.parametrize(
     ("attempt", "score"),
-    # judges hand-ins four times
-    [pytest.param("last", 0, marks=pytest.mark.slow), ("best", 90)],
+    [
+        pytest.param("last", 0, marks=pytest.mark.slow(reason="judges two hand-ins twice")),
+        ("best", 90),
+    ],
 )
 def test_the_last_or_the_best_attempt_counts(attempt, score, tmp_path):
     right = HEAD + first().source()
@@ -438,8 +437,7 @@ def log_density_vjp(d, cache):
 """
 
 
-@pytest.mark.slow  # judges whole hand-ins
-@needs_box
+@pytest.mark.slow(reason="judges whole hand-ins")
 def test_lists_have_no_precision_of_their_own_at_extremes():
     assert verdict(judged(first().source() + LISTS), "1g").points == 5
     double = LISTS.replace(".tolist()", ".astype(float)")

@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 
 import pytest
-from classroom_common import BOX, KEY, needs_box, verdict
+from classroom_common import BOX, KEY, verdict
 from quick import quick
 
 from ibpcl.classroom import check_file
@@ -58,7 +58,6 @@ def test_the_package_for_students_has_no_solution(name, monkeypatch):
         assignments.load.cache_clear()
 
 
-@needs_box
 @pytest.mark.parametrize(
     "name",
     quick(
@@ -75,7 +74,6 @@ def test_a_right_solution_passes_without_the_reference(name, student):
     assert {each.state for each in judged} == {"right"}, [each.words for each in judged]
 
 
-@needs_box
 def test_wrong_functions_are_told_and_named(student):
     source = find("1").source()
     wrong = source + (
@@ -89,7 +87,6 @@ def test_wrong_functions_are_told_and_named(student):
     assert mu.kind == "sign" and mu.share < 1 and scale.kind == "ok"
 
 
-@needs_box
 def test_a_gradient_waits_for_its_forward(student):
     source = find("1").source() + (
         "\n\ndef sample(eps, mu, scale):\n    return mu + 2 * np.exp(scale) * eps, 0 * eps\n"
@@ -98,7 +95,6 @@ def test_a_gradient_waits_for_its_forward(student):
     assert verdict(result, "1a").state == "wrong" and verdict(result, "1b").state == "not judged"
 
 
-@needs_box
 def test_values_of_another_variant_do_not_fit(student):
     result = student("01_gaussian_weights", "base", find("1").source("precision"))
     states = {each.task: each.state for each in result.verdicts}

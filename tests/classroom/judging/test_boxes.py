@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from attacking import has_tree
 from classroom_common import WORKING, first, judged, needs_box
+from quick import quick
 
 from ibpcl.classroom.judging.running import bounds
 from ibpcl.classroom.judging.running.cleaning import clean, without_folders
@@ -135,18 +136,41 @@ def compute():
 """
 
 
+ASKER = """
+import os
+def ask(which, characters):
+    path = "".join(map(chr, characters.tolist()))
+    return (os.stat, os.lstat, os.listdir, os.readlink)[int(which)](path) and 1
+"""
+
+
+@pytest.fixture(scope="module")
+def asked():
+    """Return the worker of a box that has all functions of the tests; one for each box."""
+    workers = {}
+
+    def worker(box):
+        if box not in workers:
+            workers[box] = Worker(CALLER + COMPUTER + ASKER, "asked.py", box)
+        return workers[box]
+
+    yield worker
+    for each in workers.values():
+        each.close()
+
+
 def column():
     return 0 if os.uname().machine == "x86_64" else 1
 
 
+@pytest.mark.processes(reason="it is about the box")
 @needs_box
 @in_every_box
-def test_calls_that_no_hand_in_needs_are_refused(box):
+def test_calls_that_no_hand_in_needs_are_refused(box, asked):
     numbers = {
         name: pair[column()] for name, pair in DANGEROUS.items() if pair[column()] is not None
     }
-    with Worker(CALLER, "calls.py", box) as worker:
-        found = worker.plain("errors", (np.array(list(numbers.values())),))
+    found = asked(box).plain("errors", (np.array(list(numbers.values())),))
     allowed = {
         name: int(error)
         for name, error in zip(numbers, found, strict=True)
@@ -155,6 +179,7 @@ def test_calls_that_no_hand_in_needs_are_refused(box):
     assert not allowed
 
 
+@pytest.mark.slow(reason="each ends a process; other calls are refused above")
 @needs_box
 @in_every_box
 @pytest.mark.parametrize("call", [0x40000000 + 39, 0x40000000 + 520])
@@ -180,17 +205,18 @@ def test_filter_allows_nothing_twice_and_fits_the_kernel(machine):
     assert not refused & set(numbers)
 
 
+@pytest.mark.processes(reason="it is about the box")
 @needs_box
 @in_every_box
-def test_numpy_and_scipy_compute_in_the_box_as_outside(box):
+def test_numpy_and_scipy_compute_in_the_box_as_outside(box, asked):
     space = {}
     exec(COMPUTER, space)
-    with Worker(COMPUTER, "compute.py", box) as worker:
-        np.testing.assert_allclose(
-            worker.plain("compute", ()), space["compute"](), rtol=1e-6, atol=1e-6
-        )
+    np.testing.assert_allclose(
+        asked(box).plain("compute", ()), space["compute"](), rtol=1e-6, atol=1e-6
+    )
 
 
+@pytest.mark.processes(reason="it is about the box")
 @needs_box
 @in_every_box
 def test_threads_are_bounded_also_when_the_judge_is_root(box):
@@ -207,25 +233,26 @@ def test_threads_are_bounded_also_when_the_judge_is_root(box):
             assert "threads" in error.message
 
 
+@pytest.mark.processes(reason="it is about the box")
 @needs_box
 @in_every_box
-def test_files_outside_of_the_tree_are_not_there(box, tmp_path):
+def test_files_outside_of_the_tree_are_not_there(box, asked, tmp_path):
     if not has_tree(box):
         pytest.skip(f"{box} has no file tree of its own here")
     secret = tmp_path / "course.key"
     secret.write_text("secret")
-    text = (
-        "import os\ndef f(n):\n    return (os.stat, os.lstat, os.listdir, "
-        f"os.readlink)[n]({str(secret)!r}) and 1\n"
-    )
-    with Worker(text, "asks.py", box) as worker:
-        for which in range(4):
-            with pytest.raises(SubmissionError, match="FileNotFoundError"):
-                worker.plain("f", (which,))
+    path = np.array(list(map(ord, str(secret))))
+    for which in range(4):
+        with pytest.raises(SubmissionError, match="FileNotFoundError"):
+            asked(box).plain("ask", (which, path))
 
 
+@pytest.mark.processes(reason="it kills the process that has started the worker")
 @linux
-@pytest.mark.parametrize("box", [*WORKING, "none"])
+@pytest.mark.parametrize(
+    "box",
+    quick(WORKING[:1] or ["none"], [*WORKING, "none"], "the kernel ends the workers of all boxes"),
+)
 def test_no_worker_outlives_a_judge_that_is_killed(box):
     text = (
         "import sys\nfrom ibpcl.classroom.judging.running.client import Worker\n"
@@ -270,7 +297,6 @@ def test_threads_of_this_process_are_counted():
     assert processes.usage(2**22 + 5).threads == 0
 
 
-@needs_box
 def test_derivation_of_many_characters_costs_no_points():
     text = first().source() + f'\nDERIVATION = """{"naïve β " * 40_000}"""\n'
     assert len(text) > 300_000

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from classroom_common import first, judged, needs_box, verdict
+from classroom_common import first, judged, verdict
 
 from ibpcl.classroom.authoring.selftest import submission_of
 from ibpcl.classroom.judging import independence
@@ -41,9 +41,7 @@ BEHIND = {
 
 
 def proved(text):
-    """Call the proof as the judge does, in a process without a box: independence does not rest on
-    the box.
-    """
+    """Call the proof as the judge does: independence does not rest on the box."""
     assignment = first()
     session = Session(submission_of(assignment, text), assignment, "none")
     try:
@@ -55,7 +53,8 @@ def proved(text):
 
 
 @pytest.mark.parametrize("text", OTHER_NAMES.values(), ids=OTHER_NAMES)
-def test_proof_by_another_name_raises(text):
+def test_proof_by_another_name_raises(text, monkeypatch):
+    monkeypatch.setattr(np, "_same", None, raising=False)  # one of them sets it
     with pytest.raises(SubmissionError, match="RuntimeError") as caught:
         proved(f"{SOURCE}\n\n{text}\n")
     assert "must not use kl" in caught.value.message
@@ -67,7 +66,6 @@ def test_proof_by_what_stands_behind_the_function_raises(text):
         proved(f"{RENAMED}\n\n{text}\n")
 
 
-@needs_box
 def test_proof_by_another_name_loses_its_points_only():
     result = judged(f"{SOURCE}\n\n{OTHER_NAMES['alias']}\n")
     assert (verdict(result, "1i").state, verdict(result, "1i").points, result.score) == (
@@ -77,8 +75,7 @@ def test_proof_by_another_name_loses_its_points_only():
     )
 
 
-@pytest.mark.slow  # judges a whole hand-in
-@needs_box
+@pytest.mark.slow(reason="judges a whole hand-in")
 def test_module_that_uses_its_functions_when_loaded_keeps_its_points():
     used = (
         "\n_o = np.ones((2, 2))\n_checked = kl(_o, _o, np.ones(2), 1.0)[0]\nassert _checked == "

@@ -4,9 +4,10 @@ import json
 import sys
 from dataclasses import replace
 
+import here
 import numpy as np
 import pytest
-from classroom_common import BOX, KEY, first, judged, needs_box, states, verdict
+from classroom_common import BOX, KEY, first, judged, states, verdict
 
 from ibpcl.classroom import grading
 from ibpcl.classroom.authoring.selftest import submission_of
@@ -49,7 +50,7 @@ def test_two_right_gradients_of_four_earn_half_and_more():
     assert "returns 2 gradients" in words and "mu, scale, prior_mu, prior_scale" in words
 
 
-@pytest.mark.slow  # judges a whole hand-in
+@pytest.mark.slow(reason="judges a whole hand-in")
 def test_a_named_mistake_is_worth_more_than_an_unnamed_one():
     sign = judged(
         changed(("return dv.sum(axis=0), (dv * noise)", "return -dv.sum(axis=0), (dv * noise)"))
@@ -80,7 +81,7 @@ def test_a_task_that_raises_does_not_sink_the_others():
     assert result.score == 80
 
 
-@pytest.mark.slow  # judges a whole hand-in
+@pytest.mark.slow(reason="judges a whole hand-in")
 def test_what_depends_on_a_task_that_raises_is_not_judged_and_says_so():
     result = judged(
         changed(("    inverse_sigma = np.exp(-scale)\n", "    raise ValueError('no')\n"))
@@ -98,7 +99,7 @@ def test_a_gradient_that_fits_the_own_wrong_forward_earns_most_of_its_points():
     assert "right for your own" in verdict(result, "1b").words[1]
 
 
-@pytest.mark.slow  # judges a whole hand-in
+@pytest.mark.slow(reason="judges a whole hand-in")
 def test_no_credit_for_a_gradient_of_a_forward_that_is_not_the_one_asked_for():
     text = stub(first()) + (
         "\n\ndef sample(eps, mu, scale):\n    return np.zeros(eps.shape) + 1e-3 * mu, eps.shape\n"
@@ -120,7 +121,7 @@ def test_the_proof_must_not_use_the_closed_form():
     assert "must not use kl: it is a second, independent way" in verdict(result, "1i").words[0]
 
 
-@pytest.mark.slow  # judges a whole hand-in
+@pytest.mark.slow(reason="judges a whole hand-in")
 def test_hidden_tasks_tell_kind_and_hint_but_no_numbers():
     result = judged(
         changed(
@@ -137,7 +138,7 @@ def test_hidden_tasks_tell_kind_and_hint_but_no_numbers():
         assert "0.731" not in told
 
 
-@pytest.mark.slow  # judges a whole hand-in
+@pytest.mark.slow(reason="judges a whole hand-in")
 def test_more_hints_at_higher_levels():
     result = judged(
         changed(("return dv.sum(axis=0), (dv * noise)", "return -dv.sum(axis=0), (dv * noise)"))
@@ -149,7 +150,7 @@ def test_more_hints_at_higher_levels():
     assert sizes[0] == 0 and sizes[1] < sizes[2] < sizes[3]
 
 
-@pytest.mark.slow  # judges a whole hand-in
+@pytest.mark.slow(reason="judges a whole hand-in")
 def test_the_page_is_self_contained_and_escapes_what_a_hand_in_says():
     text = changed(
         (
@@ -165,13 +166,13 @@ def test_the_page_is_self_contained_and_escapes_what_a_hand_in_says():
     )
 
 
-@pytest.mark.slow  # judges a whole hand-in
+@pytest.mark.slow(reason="judges a whole hand-in")
 def test_public_gradients_come_with_their_figures():
     page = feedback(judged(SOURCE, figures=True), first())
     assert page.count("<svg") == 4 and "Taylor" in page
 
 
-@pytest.mark.slow  # judges a whole hand-in
+@pytest.mark.slow(reason="judges a whole hand-in")
 def test_the_same_hand_in_gives_the_same_result_apart_from_the_clock():
     def plain(result):
         table = json.loads(json.dumps(result.to_dict()))
@@ -210,7 +211,7 @@ def test_inputs_and_form_are_those_of_key_and_student(key, same):
     )
 
 
-@pytest.mark.slow  # judges a whole hand-in
+@pytest.mark.slow(reason="judges a whole hand-in")
 def test_a_file_that_claims_another_student_is_flagged():
     result = judged(SOURCE + '\nSTUDENT = "eve"\nVARIANT = "bits"\n')
     assert "STUDENT in the file is 'eve', judged as 'selftest'" in result.flags
@@ -236,15 +237,17 @@ def hurried(seconds):
     return replace(first(), limits=limits, imports=(*first().imports, "time"))
 
 
+@pytest.mark.processes(reason="the time of a call is that of its process")
 @linux
 def test_points_do_not_depend_on_the_time_that_a_call_waits():
-    assignment = hurried(1.0)
-    slow = judged(assignment.source() + SLEEPS.format(3.0), assignment, public_only=True)
-    fast = judged(assignment.source(), first(), public_only=True)
+    assignment = hurried(0.5)
+    slow = judged(assignment.source() + SLEEPS.format(1.5), assignment, public_only=True)
+    with here.judged_here():
+        fast = judged(assignment.source(), first(), public_only=True)
     assert (slow.status, slow.score) == ("graded", fast.score)
 
 
-@pytest.mark.slow  # waits for a limit
+@pytest.mark.slow(reason="waits for a limit")
 @linux
 def test_a_hand_in_that_waits_too_long_is_not_judged_yet(monkeypatch):
     monkeypatch.setattr(client, "PATIENCE", 4.0)
@@ -299,7 +302,6 @@ def test_mutants_are_the_same_however_many_were_asked_for_before():
     assert few[0] == few[1] == every[0][0] and every[0] == every[1] and len(every[0]) > 20
 
 
-@needs_box
 def test_a_cache_that_the_worker_has_dropped_is_made_again():
     session = Session(submission_of(first(), SOURCE), first(), BOX)
     session.start()

@@ -8,7 +8,7 @@ import guessing
 import misconceptions
 import numpy as np
 import pytest
-from classroom_common import KEY, judged, needs_box
+from classroom_common import KEY, judged
 
 from ibpcl.classroom.assignments.assignment import find, names
 from ibpcl.classroom.authoring.selftest import submission_of
@@ -17,7 +17,7 @@ from ibpcl.classroom.judging.judge import Case
 from ibpcl.classroom.judging.naming.naming_gradients import trivial_truths
 from ibpcl.classroom.judging.running import parallel
 
-pytestmark = pytest.mark.slow  # hundreds of hand-ins are judged
+pytestmark = pytest.mark.slow(reason="hundreds of hand-ins are judged")
 
 MOST_FOR_A_GUESS = 3  # of 90
 MOST_LOST = 10  # of 90, on average over misconceptions
@@ -72,7 +72,6 @@ def test_guesses_have_the_shapes_that_are_asked_for(name, variant):
         assert eval(shape, {"np": np}, dict(inputs)) == np.shape(first), task.function
 
 
-@needs_box
 def test_a_guess_earns_nothing():
     variants = {name: list(find(name).variants) for name in names()}
     refuse_points(
@@ -84,8 +83,7 @@ def test_a_guess_earns_nothing():
     )
 
 
-@needs_box
-@pytest.mark.slow
+@pytest.mark.slow(reason="judges every guess in every variant")
 @pytest.mark.parametrize(("name", "variant"), VARIANTS)
 def test_no_guess_earns_anything_in_any_variant(name, variant):
     refuse_points([(name, variant, *guess) for guess in GUESSES])
@@ -119,13 +117,11 @@ def refuse_unfair(found):
     assert sum(lost for _, lost, _ in found) / len(found) <= MOST_LOST
 
 
-@needs_box
 def test_a_misconception_costs_its_own_task_and_is_not_misnamed():
     refuse_unfair(verdicts_on(misconceptions.EVERY[::7]))
 
 
-@needs_box
-@pytest.mark.slow
+@pytest.mark.slow(reason="judges some hundred hand-ins")
 def test_all_misconceptions():
     refuse_unfair(verdicts_on(misconceptions.EVERY))
 
@@ -181,7 +177,6 @@ def test_a_gradient_of_several_outputs_is_trivial_if_it_is_for_each(function, ex
     assert expected <= found <= (expected | {"y"} if expected else set())
 
 
-@needs_box
 def test_a_wrong_forward_with_several_outputs_is_judged():
     assignment = find("chapter_08")
     task = next(each for each in assignment.tasks if each.function == "masked_moments")

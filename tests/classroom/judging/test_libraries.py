@@ -72,6 +72,7 @@ def prefix(tmp_path_factory):
     return made
 
 
+@pytest.mark.slow(reason="copies NumPy and SciPy, and starts two processes")
 @needs_box
 @pytest.mark.parametrize("box", WORKING)
 def test_libraries_in_the_folder_of_the_prefix_are_found(prefix, box):

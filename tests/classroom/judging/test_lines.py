@@ -3,6 +3,7 @@
 import functools
 import json
 
+import here
 import pytest
 from classroom_common import BOX, KEY, first, judged, needs_box, verdict
 
@@ -48,10 +49,10 @@ def located(*changes, more="", public_only=True):
 
 @functools.cache
 def score(change):
-    return judged(SOURCE.replace(*change), public_only=True).score
+    with here.judged_here():
+        return judged(SOURCE.replace(*change), public_only=True).score
 
 
-@needs_box
 def test_a_public_task_shows_the_line_and_the_sentence_where_the_level_allows_it():
     text, result = located(INNER)
     told = verdict(result, "1b").lines
@@ -66,8 +67,7 @@ def test_a_public_task_shows_the_line_and_the_sentence_where_the_level_allows_it
     assert result.score == score(INNER)
 
 
-@pytest.mark.slow  # judges a whole hand-in twice
-@needs_box
+@pytest.mark.slow(reason="judges a whole hand-in twice")
 def test_a_hidden_task_shows_the_line_only():
     text, result = located(FACTOR, public_only=False)
     place = f"mu: line {line_of(text, 'dmu = 0.7310')} of gaussian_weights.py"
@@ -81,8 +81,7 @@ def test_a_hidden_task_shows_the_line_only():
     ]
 
 
-@pytest.mark.slow  # judges a whole hand-in twice
-@needs_box
+@pytest.mark.slow(reason="judges a whole hand-in twice")
 def test_the_line_of_a_sign_is_that_which_makes_the_gradient():
     text, result = located(SIGN)
     (sentence,) = verdict(result, "1b").lines
@@ -90,8 +89,7 @@ def test_the_line_of_a_sign_is_that_which_makes_the_gradient():
     assert sentence.startswith("mu: ") and place in sentence
 
 
-@pytest.mark.slow  # judges a whole hand-in twice
-@needs_box
+@pytest.mark.slow(reason="judges a whole hand-in twice")
 def test_where_no_line_is_found_the_second_hint_is_shown():
     scrambled = (
         "return np.sort(dv, axis=0).cumsum(axis=0)[-1] ** 2 + np.cos(noise[0]), (dv * noise)"
@@ -101,6 +99,7 @@ def test_where_no_line_is_found_the_second_hint_is_shown():
     assert found.lines == [] and f"    hint: {first().task('1b').hints[1]}" in lines(result, "line")
 
 
+@pytest.mark.processes(reason="what it forges would be forged for all tests")
 @needs_box
 def test_what_a_hand_in_forges_in_the_second_run_is_escaped_and_changes_no_points():
     forged = (
@@ -144,6 +143,7 @@ def test_what_is_no_answer_is_passed_over(found):
     assert places.places(found, first().task("1b"), selftest.submission_of(first(), SOURCE)) == {}
 
 
+@pytest.mark.slow(reason="it computes until a limit ends it")
 @needs_box
 def test_a_hand_in_that_hangs_in_the_second_run_is_graded_all_the_same(monkeypatch):
     hangs = BACK_DOOR + "\nwhile _verify is not None:\n    pass\n"
@@ -159,7 +159,7 @@ def test_a_hand_in_that_hangs_in_the_second_run_is_graded_all_the_same(monkeypat
     assert "of gaussian_weights.py" in verdict(result, "1b").lines[0]
 
 
-@pytest.mark.slow  # judges a whole hand-in twice
+@pytest.mark.slow(reason="judges a whole hand-in twice")
 @needs_box
 def test_the_second_run_has_the_checker_and_no_derivation():
     from ibpcl.classroom.judging.running.client import SubmissionError, Worker

@@ -3,7 +3,7 @@
 import re
 
 import pytest
-from classroom_common import first, judged, needs_box, verdict
+from classroom_common import first, judged, verdict
 
 from ibpcl.classroom.assignments.assignment import find
 from ibpcl.classroom.judging import marking
@@ -11,7 +11,6 @@ from ibpcl.classroom.judging.verdict import Part, Verdict
 from ibpcl.errors import UserError
 
 TEXT = marking.FILE.read_text()
-pytestmark = needs_box
 
 
 def changed(tmp_path, **shares):
@@ -72,7 +71,7 @@ MEAN = "\n\ndef combined_mask(masks):\n    return masks.mean(axis=0), None\n"
 IGNORES = "\n\ndef learn(eps, masks, *_):\n    return 0 * eps[:, 0, 0], 0 * eps[:, 0, 0]\n"
 
 
-@pytest.mark.slow  # judges several hand-ins
+@pytest.mark.slow(reason="judges several hand-ins")
 def test_one_slip_costs_its_own_task_even_if_it_is_another_variants_answer():
     """The mean of the masks is the variant "power": 7e, which calls it, is right."""
     seventh = find("7")
@@ -82,7 +81,7 @@ def test_one_slip_costs_its_own_task_even_if_it_is_another_variants_answer():
     assert verdict(judged(seventh.source() + MEAN + IGNORES, seventh), "7e").points == 0
 
 
-@pytest.mark.slow  # judges a hand-in
+@pytest.mark.slow(reason="judges a hand-in")
 def test_a_copied_variant_still_earns_nothing_where_it_differs():
     seventh = find("7")
     result = judged(seventh.source("power"), seventh)

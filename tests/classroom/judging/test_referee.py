@@ -68,7 +68,7 @@ def test_exhibits_that_were_handed_out_are_not_taken_for_a_copy():
     assert referee.pasted(eighth, text) == []
 
 
-@pytest.mark.slow  # judges a hand-in for one flag
+@pytest.mark.slow(reason="judges a hand-in for one flag")
 def test_the_package_s_own_text_is_flagged():
     eighth = find("8")
     text = selftest.solution(eighth, key=KEY)
@@ -118,7 +118,7 @@ def test_without_the_teachers_files_students_check_and_teachers_are_told(monkeyp
         assignments.load.cache_clear()
 
 
-@pytest.mark.slow  # judges four hand-ins
+@pytest.mark.slow(reason="judges four hand-ins")
 def test_each_part_of_an_answer_has_its_share():
     text = solution()
     assert judged(text, TOY).score == 20

@@ -5,7 +5,7 @@ flagged, and so are proofs that do not integrate; derived gradients are not.
 from pathlib import Path
 
 import pytest
-from classroom_common import first, judged, needs_box
+from classroom_common import first, judged
 
 from ibpcl.classroom.assignments.assignment import find, names
 from ibpcl.classroom.judging import underived
@@ -139,8 +139,7 @@ def kl(mu, scale, m0, s0):
 '''
 
 
-@pytest.mark.slow  # judges a hand-in
-@needs_box
+@pytest.mark.slow(reason="judges a hand-in")
 def test_complex_numbers_show_while_a_gradient_runs():
     flags = judged(SOURCE + HIDDEN).flags
     assert any("kl_vjp" in flag and "complex" in flag for flag in flags), flags

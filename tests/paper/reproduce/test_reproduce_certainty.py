@@ -102,7 +102,7 @@ def test_the_task_under_whose_classes_an_image_is_most_probable(tmp_path, tiny, 
     assert with_head[1] == pytest.approx(certainty.inferred(found, found.tasks)[1], abs=10)
 
 
-@pytest.mark.slow  # trainings of several rows
+@pytest.mark.slow(reason="trainings of several rows")
 def test_generative_models_learn_the_same_images_class_by_class(tmp_path, tiny, capsys):
     small = {
         "hidden": "8",
@@ -155,7 +155,7 @@ def test_generative_models_learn_the_same_images_class_by_class(tmp_path, tiny, 
     assert rows["ours, entropy"] == rows["ours, confidence"] <= rows["ours, told the task"]
 
 
-@pytest.mark.slow  # trainings of several rows
+@pytest.mark.slow(reason="trainings of several rows")
 def test_links_are_compared_on_the_same_tasks_with_their_log_likelihood(tmp_path, tiny, capsys):
     texts = [f"--set={key}={text}" for key, text in tiny.items() if "." not in key]
     arguments = ["--seeds", "1", "--datasets", "glyphs", "--out", str(tmp_path)]

@@ -58,7 +58,7 @@ def test_each_stream_has_all_scenarios_that_exist(tmp_path, monkeypatch):
     assert {cell.seed for cell in planned} == {0, 1, 2}
 
 
-@pytest.mark.slow  # trains four small networks
+@pytest.mark.slow(reason="trains four small networks")
 def test_a_second_run_trains_nothing(tmp_path, capsys):
     keys = ("train_limit=40", "test_limit=20", "tasks=2", "epochs=1", "npbcl.finetune_epochs=1")
     arguments = [

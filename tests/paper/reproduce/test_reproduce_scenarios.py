@@ -31,7 +31,7 @@ def test_every_method_has_a_row():
     assert {row.method for row in rows} == {*METHODS, "vae_npbcl", EXACT.method}
 
 
-@pytest.mark.slow  # trainings of several rows
+@pytest.mark.slow(reason="trainings of several rows")
 def test_the_columns_of_each_method(tmp_path, tiny):
     methods = ("npbcl", "naive", "independent")
     tiny = {key: text for key, text in tiny.items() if key.rpartition(".")[0] in ("", *methods)}

@@ -162,7 +162,7 @@ def test_a_quick_look_from_beginning_to_end(target, tmp_path, tiny, capsys):
         assert all(entry["interval"] == [None, None] for entry in one["entries"])
 
 
-@pytest.mark.slow  # trainings of a whole target
+@pytest.mark.slow(reason="trainings of a whole target")
 def test_every_value_names_the_program_of_its_own_runs(tmp_path, tiny, capsys):
     arguments = ["accuracy", "--seeds", "2", "--datasets", "glyphs,permuted-glyphs"]
     arguments += ["--methods", "npbcl,npbcl-coreset"]
@@ -189,7 +189,7 @@ def test_every_value_names_the_program_of_its_own_runs(tmp_path, tiny, capsys):
     assert len(set(lines["commit"].tolist())) == 8
 
 
-@pytest.mark.slow  # trainings of a whole target
+@pytest.mark.slow(reason="trainings of a whole target")
 def test_intervals_by_height_add_up_to_those_of_all_test_cells(tmp_path, tiny, capsys):
     code, _, _ = typed(capsys, tmp_path, tiny, "regression", "--seeds", "2")
     assert code == 0
@@ -345,7 +345,7 @@ def test_tuned_rows_have_the_settings_of_the_search(tmp_path, monkeypatch):
     assert set_too.config(naive, BENCHMARKS["split-glyphs"], 0).settings.rate == 0.5
 
 
-@pytest.mark.slow  # trainings of several rows
+@pytest.mark.slow(reason="trainings of several rows")
 def test_ours_is_never_tuned_but_in_the_row_of_the_search_that_all_methods_had(
     tmp_path, tiny, capsys, monkeypatch
 ):
@@ -785,7 +785,7 @@ def test_without_fine_tuning_a_row_has_as_many_epochs_in_all_as_the_default():
         assert sum(default.epochs_for(examples)) == epochs > sum(fewer.epochs_for(examples))
 
 
-@pytest.mark.slow  # trainings of a whole target
+@pytest.mark.slow(reason="trainings of a whole target")
 def test_the_claims_are_measured_on_all_four_sets_with_the_epochs_of_every_row(
     tmp_path, tiny, capsys
 ):
@@ -825,7 +825,7 @@ def test_columns_are_counted_by_their_definition(monkeypatch):
     np.testing.assert_allclose(measures.first_columns(None), [100 * 4 / 6])
 
 
-@pytest.mark.slow  # trainings of a whole target
+@pytest.mark.slow(reason="trainings of a whole target")
 def test_one_mask_costs_what_it_is_below_separate_masks_seed_by_seed(tmp_path, tiny, capsys):
     arguments = ["--seeds", "2", "--datasets", "glyphs"]
     code, _, _ = typed(capsys, tmp_path, tiny, "shared-mask", *arguments)
@@ -853,7 +853,7 @@ def test_one_mask_costs_what_it_is_below_separate_masks_seed_by_seed(tmp_path, t
     assert list(ways.values()) == [False, True, "joint", "ones"]
 
 
-@pytest.mark.slow  # trainings of a whole target
+@pytest.mark.slow(reason="trainings of a whole target")
 def test_the_figure_of_longer_training_shows_the_means_and_deviations_of_its_tables(tmp_path, tiny):
     tiny = {key: text for key, text in tiny.items() if "epochs" not in key and "." not in key}
     few = {"vcl.hidden": "6", "vcl.likelihood_epochs": "0"}

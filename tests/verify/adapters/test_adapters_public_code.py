@@ -221,7 +221,9 @@ class SoftmaxLoss:
     [
         ("dvalues", 1, "undecided"),
         ("output", 1, "ok"),
-        pytest.param("dvalues", 2, "wrong", marks=pytest.mark.slow),  # seconds, for a name
+        pytest.param(
+            "dvalues", 2, "wrong", marks=pytest.mark.slow(reason="takes seconds, for a name")
+        ),
         ("output", 2, "wrong"),
     ],
 )

@@ -436,7 +436,7 @@ def test_a_sampler_needs_a_density_or_a_distribution_function(tmp_path):
     assert found == {"cdf": "ok", "sample": "ok", "mean": "ok", "variance": "wrong"}
 
 
-@pytest.mark.slow  # twenty seconds: an integral over heavy tails in two dimensions
+@pytest.mark.slow(reason="twenty seconds: an integral over heavy tails in two dimensions")
 def test_heavy_tails_in_several_dimensions_accuse_nobody(tmp_path):
     source = """
 def mvt_logpdf(x, mu, cov, df):

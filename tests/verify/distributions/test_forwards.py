@@ -62,7 +62,7 @@ def slow(x, mu):
     ("arguments", "options", "says"),
     [
         ((raises,), {}, "boom"),
-        pytest.param((half_nan,), {}, "NaN", marks=pytest.mark.slow),  # seconds
+        pytest.param((half_nan,), {}, "NaN", marks=pytest.mark.slow(reason="takes seconds")),
         ((needs_positive,), {"parameters": {"sigma": -1.0}, "support": (0, np.inf)}, "positive"),
         ((point_mass,), {"support": (-1, 1)}, "point mass"),
         ((normal,), {"support": (1, 0)}, "low < high"),
@@ -459,7 +459,7 @@ def test_random_vectors(size):
     assert report.ok, str(report)
 
 
-@pytest.mark.slow  # several commands
+@pytest.mark.slow(reason="several commands")
 def test_a_density_after_a_change_of_variables(tmp_path, capsys):
     path = tmp_path / "push.py"
     right = (

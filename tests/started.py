@@ -1,0 +1,59 @@
+"""The processes that the tests start: a quick test that starts Python has the mark ``processes``.
+
+Each costs a third of a second or more, since it loads NumPy again.  What is counted is what
+pytest's own processes start with ``subprocess``, ``multiprocessing`` or ``os.fork``; their children
+start further ones.  Libraries look for other programs, such as ``fc-list`` and ``pandoc``, in
+whatever test needs them first, so those need no mark.
+"""
+
+import contextlib
+import os
+import sys
+from multiprocessing import util
+
+import pytest
+
+PYTHON = "python"
+events = []
+
+
+def listen(event, arguments):
+    """Note the program of a process that is started."""
+    if event == "os.fork":
+        events.append(PYTHON)
+    elif event == "subprocess.Popen":
+        program, words = arguments[:2]
+        events.append(program or (words if isinstance(words, str) else words[0]))
+
+
+def spawn(path, arguments, passed, start=util.spawnv_passfds):
+    """Start a process for ``multiprocessing``, which has no event."""
+    tracker = any("resource_tracker" in str(each) for each in arguments)  # one for all tests
+    events.append("tracker" if tracker else PYTHON)
+    return start(path, arguments, passed)
+
+
+def without_reason(item, names=("slow", "processes")):
+    """Return the marks of a test that need a reason and have none."""
+    return [
+        f"{item.nodeid}: the mark {mark.name!r} needs reason=..."
+        for mark in item.iter_markers()
+        if mark.name in names and not (set(mark.kwargs) == {"reason"} and mark.kwargs["reason"])
+    ]
+
+
+@contextlib.contextmanager
+def refused(item):
+    """Let a quick test without a mark fail if the block starts processes."""
+    before = len(events)
+    yield
+    count = sum("python" in os.path.basename(str(each)).lower() for each in events[before:])
+    if count and not any(mark.name in ("slow", "processes") for mark in item.iter_markers()):
+        pytest.fail(
+            f"the test starts Python {count} times; call the function in this process, or mark the "
+            "test `processes` or `slow` with a reason (tests/started.py)"
+        )
+
+
+sys.addaudithook(listen)
+util.spawnv_passfds = spawn
