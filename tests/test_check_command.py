@@ -11,6 +11,7 @@ import pytest
 from quick import quick
 
 from ibpcl.cli import check as command
+from ibpcl.cli import main
 from ibpcl.paper import equations
 from ibpcl.primitives import gaussian
 
@@ -46,6 +47,7 @@ def test_errata_stand_beside_each_other(check):
     assert "all 27 ok" in out or "all " in out.splitlines()[-1]
 
 
+@pytest.mark.processes(reason="a user's file runs in a process")
 def test_what_a_users_file_prints_does_not_come_into_the_json(started, tmp_path):
     (tmp_path / "mine.py").write_text(
         "print('hello')\ndef square(x):\n    print('here')\n    return x * x, x\ndef "
@@ -239,6 +241,7 @@ def test_a_pair_of_ones_own(check, mine):
     assert "hint" in out
 
 
+@pytest.mark.processes(reason="what is loaded shows in a new process only")
 @pytest.mark.parametrize(
     "page",
     [
@@ -385,6 +388,7 @@ def test_a_forward_that_draws_numbers_is_told(check, tmp_path):
     assert "note: the forward draws random numbers" in " ".join(out.split())
 
 
+@pytest.mark.slow(reason="a process for the search path")
 def test_the_user_s_file_leaves_the_search_path_as_it_was(started, mine):
     before = list(sys.path)
     started(f"{mine}:square")
@@ -449,16 +453,23 @@ def verdicts(out):
     }
 
 
+BAD_PAIRS = {
+    "exception": ("raise KeyError('lost')", "wrong", "KeyError: 'lost'", 1),
+    "SystemExit": ("sys.exit(0)", "wrong", "SystemExit: 0", 1),
+    "exit": ("os._exit(0)", "undecided", "ended the process with exit code 0", 3),
+    "signal": ("os.kill(os.getpid(), 9)", "undecided", "by signal 9", 3),
+    "endless": ("while True: time.sleep(0.1)", "undecided", "not finished within 5 s", 3),
+}
+
+
+@pytest.mark.processes(reason="the pair ends or holds a process")
 @pytest.mark.parametrize(
     ("second", "verdict", "words", "code"),
-    [
-        ("raise KeyError('lost')", "wrong", "KeyError: 'lost'", 1),
-        ("sys.exit(0)", "wrong", "SystemExit: 0", 1),
-        ("os._exit(0)", "undecided", "ended the process with exit code 0", 3),
-        ("os.kill(os.getpid(), 9)", "undecided", "by signal 9", 3),
-        ("while True: time.sleep(0.1)", "undecided", "not finished within 5 s", 3),
-    ],
-    ids=["exception", "SystemExit", "exit", "signal", "endless"],
+    quick(
+        ["SystemExit", "signal"],
+        [pytest.param(*case, id=name) for name, case in BAD_PAIRS.items()],
+        "each starts processes; one ends the pair and one the process",
+    ),
 )
 def test_one_bad_pair_costs_its_own_verdict_only(started, pairs, second, verdict, words, code):
     path = pairs(second)
@@ -494,6 +505,7 @@ def test_code_that_swallows_every_error_is_ended_from_outside(started, pairs, mo
     assert "1 of 3 UNDECIDED" in out
 
 
+@pytest.mark.slow(reason="a command that starts a process")
 @pytest.mark.parametrize(
     ("line", "code"),
     quick(
@@ -521,6 +533,7 @@ def test_a_file_that_ends_or_hangs_at_its_import_has_no_verdict(pairs, line, cod
     assert json.loads(out)["ok"] is False and json.loads(out)["verdict"] != "ok"
 
 
+@pytest.mark.processes(reason="the file changes what its process says")
 def test_a_verdict_is_made_of_the_kinds_not_of_what_the_file_puts_in_place_of_ok(started, pairs):
     path = pairs("return -d * np.cos(x)")
     path.write_text(
@@ -532,6 +545,7 @@ def test_a_verdict_is_made_of_the_kinds_not_of_what_the_file_puts_in_place_of_ok
     assert code == 1 and "the sign is wrong" in out
 
 
+@pytest.mark.slow(reason="a process for its last moment")
 def test_what_exits_after_the_verdicts_changes_nothing(started, pairs):
     path = pairs("return -d * np.cos(x)")
     path.write_text("import atexit, os\natexit.register(os._exit, 0)\n" + path.read_text())
@@ -633,8 +647,11 @@ def test_functions_without_a_gradient_are_named(check, mine):
     assert json.loads(out)["left_out"] == [f"{mine}:lonely"]
 
 
-def test_the_help_names_the_exit_codes_and_that_the_file_is_run():
-    _, out, _ = command_line("--help")
+def test_the_help_names_the_exit_codes_and_that_the_file_is_run(capsys, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "80")
+    with pytest.raises(SystemExit):
+        main(["check", "--help"])
+    out = capsys.readouterr().out
     words = " ".join(out.split())
     assert "3 nothing is wrong, but a check is undecided" in words
     assert (

@@ -472,6 +472,7 @@ def test_without_docstrings_commands_work(process):
     assert (done.returncode, done.stderr) == (0, "")
 
 
+@pytest.mark.slow(reason="the option -OO needs a process")
 def test_without_docstrings_what_needs_them_says_so(process):
     done = process("check", PYTHONOPTIMIZE="2")
     assert (
@@ -481,6 +482,7 @@ def test_without_docstrings_what_needs_them_says_so(process):
     )
 
 
+@pytest.mark.processes(reason="the start of a process")
 def test_an_interrupt_in_the_first_moment_is_one_line(process):
     early = """
 import sys
@@ -574,10 +576,12 @@ def in_a_process(*arguments):
     ).stdout
 
 
+@pytest.mark.processes(reason="the start of a process")
 def test_the_module_runs_as_a_program():
     assert in_a_process("-m", "ibpcl", "--version") == f"ibpcl {ibpcl.__version__}\n"
 
 
+@pytest.mark.processes(reason="the start of a process")
 def test_help_and_version_load_nothing_heavy():
     code = """
 import sys

@@ -251,6 +251,7 @@ def test_generators_differ_by_every_field_and_repeat():
         assert agree < 10  # Poisson with mean 1
 
 
+@pytest.mark.slow(reason="a process; tests/test_package.py has one for the package")
 def test_the_reference_does_not_import_numba():
     code = "import sys, ibpcl.noise, ibpcl.kernels; sys.exit('numba' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

@@ -13,6 +13,7 @@ import sys
 import zipfile
 from pathlib import Path
 
+import here
 import numpy as np
 import pytest
 
@@ -54,6 +55,7 @@ FLOORS = (
 )
 
 
+@pytest.mark.processes(reason="what is loaded shows in a new process only")
 def test_importing_the_package_loads_neither_matplotlib_nor_numba():
     code = "import sys, ibpcl; print(sorted({'matplotlib', 'numba'} & set(sys.modules)))"
     assert (
@@ -67,7 +69,8 @@ def test_importing_the_package_loads_neither_matplotlib_nor_numba():
 @pytest.mark.parametrize("module", [module.__name__ for module in modules()])
 def test_doctests(module):
     loaded = importlib.import_module(module)
-    assert doctest.testmod(loaded, extraglobs={"np": np}).failed == 0
+    with here.judged_here():
+        assert doctest.testmod(loaded, extraglobs={"np": np}).failed == 0
 
 
 @pytest.mark.parametrize(
@@ -140,6 +143,7 @@ def test_the_rooms_of_the_classroom_look_in_one_direction():
                     assert ROOMS.index(other) <= ROOMS.index(room), f"{path.name} imports {name}"
 
 
+@pytest.mark.slow(reason="packs the package and starts two processes")
 def test_a_package_inside_a_zip_file_refuses_at_once(tmp_path):
     archive = tmp_path / "packages.zip"
     with zipfile.ZipFile(archive, "w") as file:

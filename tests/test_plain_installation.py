@@ -15,6 +15,7 @@ from pathlib import Path
 import pytest
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
+from quick import quick
 
 import ibpcl
 
@@ -102,23 +103,24 @@ def test_the_extra_all_has_every_other_extra():
     assert requirement.name == "ibpcl" and requirement.extras == set(extras)
 
 
+@pytest.mark.processes(reason="a plain installation is a process without other packages")
 def test_a_process_finds_no_other_package(python):
     assert python("import numpy, numpy.linalg").returncode == 0
     done = python("import pytest")
     assert done.returncode == 1 and "ModuleNotFoundError" in done.stderr
 
 
+@pytest.mark.processes(reason="a plain installation is a process without other packages")
 def test_every_module_can_be_imported(python):
     done = python(EVERY_MODULE)
     assert done.returncode == 0, done.stderr
 
 
+@pytest.mark.slow(reason="a process; a file is checked below, and every module imported above")
 @pytest.mark.parametrize(
     "arguments",
     [
-        pytest.param(
-            ("check", "--list"), marks=pytest.mark.slow(reason="it loads what the next loads")
-        ),
+        ("check", "--list"),
         ("check", "gaussian.kl"),
         ("class", "list"),
     ],
@@ -129,7 +131,11 @@ def test_a_command_works(python, arguments):
     assert done.returncode == 0 and done.stdout, done.stderr
 
 
-@pytest.mark.parametrize(("factor", "code"), [(3, 0), (2, 1)])
+@pytest.mark.processes(reason="a plain installation is a process without other packages")
+@pytest.mark.parametrize(
+    ("factor", "code"),
+    quick(["(2, 1)"], [(3, 0), (2, 1)], "each starts a process, which starts another"),
+)
 def test_a_file_has_its_verdict(python, tmp_path, factor, code):
     path = tmp_path / "mine.py"
     path.write_text(PAIR.format(factor=factor), encoding="utf-8")

@@ -46,6 +46,7 @@ def test_an_option_of_the_call_comes_first(check_gradient):
 '''
 
 
+@pytest.mark.processes(reason="pytest runs in a process")
 def test_the_fixture_fails_a_test_with_the_report(pytester):
     pytester.makepyfile(TESTS)
     result = pytester.runpytest_subprocess(

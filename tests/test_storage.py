@@ -462,6 +462,7 @@ def killed(code, folder):
     assert done.returncode == -signal.SIGKILL, done.stderr.decode()
 
 
+@pytest.mark.processes(reason="a process is killed")
 @pytest.mark.skipif(os.name != "posix", reason="needs SIGKILL")
 def test_killed_between_write_and_rename_the_old_file_is_whole(tmp_path):
     path = tmp_path / "result.json"
@@ -479,6 +480,7 @@ def test_killed_between_write_and_rename_the_old_file_is_whole(tmp_path):
     assert storage.read_json(path) == {"new": 3}
 
 
+@pytest.mark.processes(reason="a process is killed")
 @pytest.mark.skipif(os.name != "posix", reason="needs SIGKILL")
 def test_killed_between_keeping_the_old_checkpoint_and_naming_the_new_one(tmp_path):
     for step in (1, 2):

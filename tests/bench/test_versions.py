@@ -38,6 +38,7 @@ def test_only_a_row_above_the_limit_is_lost():
     assert [row.name for row in versions.lost(rows, 1.1)] == ["run, MiB"]
 
 
+@pytest.mark.slow(reason="a process that starts two")
 def test_memory_is_that_of_the_process():
     # In a process of its own: Linux reports at least the memory of the process that starts another.
     program = """
@@ -53,11 +54,13 @@ for size in (300, 360):
     assert 50 < large - small < 70
 
 
+@pytest.mark.processes(reason="it measures processes")
 def test_a_failing_command_names_its_error(tmp_path):
     with pytest.raises(RuntimeError, match="ZeroDivisionError"):
         versions.used(["-S", "-c", "1 / 0"], tmp_path)
 
 
+@pytest.mark.slow(reason="a process for each command")
 def test_every_command_imports_the_package_of_its_folder(tmp_path):
     (tmp_path / "ibpcl").mkdir()
     (tmp_path / "ibpcl" / "__init__.py").write_text("raise SystemExit('planted')")
@@ -66,6 +69,7 @@ def test_every_command_imports_the_package_of_its_folder(tmp_path):
             versions.used(arguments, tmp_path)
 
 
+@pytest.mark.slow(reason="two processes")
 def test_a_relative_folder_is_the_one_that_is_measured(tmp_path, monkeypatch):
     package = tmp_path / "old" / "ibpcl"
     package.mkdir(parents=True)
@@ -77,6 +81,7 @@ def test_a_relative_folder_is_the_one_that_is_measured(tmp_path, monkeypatch):
         versions.used(["-c", "import ibpcl"], "old")
 
 
+@pytest.mark.processes(reason="it asks a process")
 def test_a_folder_without_the_package_is_refused(tmp_path):
     with pytest.raises(RuntimeError, match="ibpcl"):
         versions.refuse_another_package(tmp_path)

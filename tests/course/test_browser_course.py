@@ -100,10 +100,11 @@ def answers(number):
     return texts
 
 
+@pytest.mark.processes(reason="a tab is simulated in a process")
 @pytest.mark.parametrize(
     "number",
     quick(
-        ["0", "2"],
+        ["0"],
         range(tab.LAST_CHAPTER + 1),
         "a process each; the chapters differ in their functions only",
     ),
@@ -121,6 +122,7 @@ def test_right_answers_are_right_and_a_mistake_is_named(number, in_tab):
     assert in_tab(code).split() == ["True", str(len(chapter_of(number).exercises))]
 
 
+@pytest.mark.slow(reason="a tab is simulated in a process, as in a quick test")
 def test_the_obvious_mistake_of_chapter_2_is_named(in_tab):
     texts = answers(2)
     right = texts["gaussian.py"]
@@ -136,6 +138,7 @@ def test_the_obvious_mistake_of_chapter_2_is_named(in_tab):
     assert "partial" in out and "sign" in out
 
 
+@pytest.mark.processes(reason="a tab is simulated in a process")
 def test_own_code_gets_its_verdict(in_tab):
     html = (building.WEB / "index.html").read_text(encoding="utf-8")
     source = re.search(r"<textarea id=\"source\"[^>]*>(.*?)</textarea>", html, re.DOTALL)[1]
@@ -148,6 +151,7 @@ def test_own_code_gets_its_verdict(in_tab):
     assert wrong.strip() in out and "f: ok" in out
 
 
+@pytest.mark.slow(reason="a tab is simulated in a process, as in a quick test")
 def test_the_exported_folder_is_read_by_the_command_line(in_tab, tmp_path):
     texts = answers(0)
     in_tab(f"""
@@ -217,6 +221,7 @@ def test_only_files_of_the_folder_are_written(here, name):
         tab.save(name, "x")
 
 
+@pytest.mark.slow(reason="a tab is simulated in a process, as in a quick test")
 def test_tutorial_0_runs_cell_by_cell(in_tab):
     out = in_tab("""
     cells = json.loads(tab.tutorial(0))

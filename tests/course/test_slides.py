@@ -60,6 +60,7 @@ def deck():
     return slides.deck(cells, slides.run(cells, "made"))
 
 
+@pytest.mark.processes(reason="a tutorial runs in a process")
 def test_a_slide_shows_a_part_and_the_notes_have_all(deck):
     first = " ".join(deck[0].html)
     assert "The first sentence." in first and "The second sentence." not in first
@@ -91,6 +92,7 @@ def test_a_tutorial_without_marks_is_refused():
         slides.cells_of(SCRIPT.replace(" " + MARK, ""))
 
 
+@pytest.mark.slow(reason="a tutorial runs in a process")
 def test_a_tutorial_that_fails_is_named():
     cells = slides.cells_of(SCRIPT.replace("6 * 7", "1 / 0"))
     with pytest.raises(UserError, match=r"made .*ZeroDivisionError"):

@@ -92,6 +92,7 @@ def test_images_look_like_their_letter(letters):
     assert alike.argmax(1).tolist() == list(range(10)) and np.diag(alike).min() > 0.8
 
 
+@pytest.mark.processes(reason="each process has other hashes")
 def test_same_seed_same_bytes_even_in_another_process():
     code = (
         "import hashlib, ibpcl.data.glyphs as g; d = g.render('AB', 3, 20, 10)\n"
@@ -223,6 +224,7 @@ def test_bad_name_is_refused():
         glyphs.load("runes")
 
 
+@pytest.mark.slow(reason="a process; tests/test_package.py has one for the package")
 def test_looking_at_the_data_loads_neither_matplotlib_nor_numba_nor_pooch():
     code = (
         "import sys, ibpcl.data.registry as r, ibpcl.data.subsets; r.status()\n"

@@ -11,6 +11,7 @@ import sys
 import zipfile
 
 import pytest
+from quick import quick
 from site_files import ROOT
 
 sys.path.insert(0, str(ROOT / "docs" / "_ext"))
@@ -52,14 +53,20 @@ def test_a_release_without_a_package_is_refused_by_name(release):
         browser_check.needed(release)
 
 
+@pytest.mark.processes(reason="what is loaded shows in a new process only")
 @pytest.mark.parametrize(
     ("source", "words"),
-    [
-        (browser_check.EXAMPLE, "line 12: da = dh * (1 - h)"),
-        (browser_check.EXAMPLE.replace("1 - h)", "1 - h * h)"), "f: ok"),
-        ("x = (", "is not Python"),
-        ("def f(x):\n    return x, x", "has nothing to check"),
-    ],
+    quick(
+        ["line 12: da = dh * (1 - h)"],
+        [
+            (browser_check.EXAMPLE, "line 12: da = dh * (1 - h)"),
+            (browser_check.EXAMPLE.replace("1 - h)", "1 - h * h)"), "f: ok"),
+            ("x = (", "is not Python"),
+            ("def f(x):\n    return x, x", "has nothing to check"),
+        ],
+        "each starts a process",
+        name=lambda case: case[1],
+    ),
 )
 def test_the_python_of_the_page_needs_numpy_alone(tmp_path, source, words):
     browser_check.pack(tmp_path / "ibpcl.zip")

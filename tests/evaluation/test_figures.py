@@ -346,6 +346,7 @@ def test_a_figure_that_cannot_be_written_leaves_the_old_one(tmp_path, monkeypatc
     assert (tmp_path / "a.png").read_bytes() == b"old" and len(list(tmp_path.iterdir())) == 1
 
 
+@pytest.mark.processes(reason="the state is that of a new process")
 def test_matplotlibs_global_state_is_left_alone(tmp_path):
     code = """
 import sys

@@ -163,6 +163,7 @@ def test_arguments_are_not_changed():
     assert not np.shares_memory(metrics.as_accuracy_matrix(R), R)
 
 
+@pytest.mark.slow(reason="a process; tests/test_package.py has one for the package")
 def test_numbers_need_neither_matplotlib_nor_numba():
     code = (
         "import sys, ibpcl.evaluation.metrics, ibpcl.evaluation.structure, "

@@ -24,7 +24,10 @@ from ibpcl.experiments.choice import Choice
 from ibpcl.experiments.journal import tasks_behind
 from ibpcl.experiments.sweep import Workers
 
-pytestmark = pytest.mark.usefixtures("no_figures")
+pytestmark = [
+    pytest.mark.usefixtures("no_figures"),
+    pytest.mark.processes(reason="two workers, which replace those that die"),
+]
 
 pytest.importorskip("distributed", reason="needs the extra cluster")
 HERE = Path(__file__).parent

@@ -74,6 +74,7 @@ def test_every_name_is_there_and_listed():
         _ = ibpcl.primitives.gausian
 
 
+@pytest.mark.slow(reason="it measures three processes")
 def test_importing_it_takes_a_moment():
     """A part of what NumPy takes in the same process, which is as fast or slow."""
     code = (

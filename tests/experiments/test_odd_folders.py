@@ -11,6 +11,7 @@ import threading
 import warnings
 
 import pytest
+from quick import quick
 
 import ibpcl
 from ibpcl import checkpoints, storage
@@ -79,7 +80,11 @@ def test_an_output_that_is_no_file_gets_the_data_and_stays(what, tmp_path):
         )
 
 
-@pytest.mark.parametrize("refused", [errno.ENOLCK, errno.ENOTSUP, 524])
+@pytest.mark.processes(reason="a lock that is refused once is said once")
+@pytest.mark.parametrize(
+    "refused",
+    quick([str(errno.ENOLCK)], [errno.ENOLCK, errno.ENOTSUP, 524], "a process for each number"),
+)
 def test_without_locks_a_file_stands_for_the_lock(refused, tmp_path):
     """In a process of its own: a lock that is refused once is said once."""
     fcntl = pytest.importorskip("fcntl")

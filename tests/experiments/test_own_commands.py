@@ -223,6 +223,7 @@ def test_inputs_that_cannot_be_predicted(capsys, inputs, task, words):
     )
 
 
+@pytest.mark.processes(reason="a shell starts a process for each completion")
 def test_a_shell_completes_commands_and_experiments():
     def completed(line):
         code = "import sys; from ibpcl.cli import main; sys.exit(main())"

@@ -179,13 +179,12 @@ def run(after_task): return 7
 """
 
 
+@pytest.mark.slow(reason="a script that starts workers")
 @pytest.mark.parametrize(
     ("guard", "words"),
     [
         ("if True:", "UserError the worker processes cannot start"),
-        pytest.param(
-            'if __name__ == "__main__":', "[7]", marks=pytest.mark.slow(reason="a process")
-        ),
+        ('if __name__ == "__main__":', "[7]"),
     ],
 )
 def test_a_script_without_a_main_guard_is_told_so_in_one_line(guard, words, tmp_path):

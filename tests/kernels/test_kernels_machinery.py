@@ -223,6 +223,7 @@ DRAW = (
 )
 
 
+@pytest.mark.processes(reason="a process is forked")
 def test_a_forked_child_has_its_own_threads():
     code = (
         DRAW + "import os; from ibpcl.kernels import threads; threads.available = lambda: 2; "
@@ -233,6 +234,7 @@ def test_a_forked_child_has_its_own_threads():
     assert python(code).stdout.strip() == "True"
 
 
+@pytest.mark.processes(reason="Numba reads the number of threads once")
 def test_one_thread_gives_what_several_give_in_another_process(many_cores):
     threads.set_count(2)
     here = hashlib.sha256(noise.normal((1, 2, 3, 4), 500_000).tobytes()).hexdigest()
@@ -286,6 +288,7 @@ def test_blas_regains_its_threads_after_the_last_user(
     assert counts() == two
 
 
+@pytest.mark.slow(reason="a process for one import")
 @limited
 def test_a_second_blas_is_found_if_loaded_later():
     code = (

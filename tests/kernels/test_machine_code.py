@@ -9,6 +9,7 @@ import time
 from pathlib import Path
 
 import pytest
+from quick import quick
 
 from ibpcl import places
 from ibpcl.kernels import machine_code
@@ -32,13 +33,19 @@ LOAD = (
 )
 
 
+@pytest.mark.processes(reason="Numba is loaded once in a process")
 @pytest.mark.parametrize(
     ("environment", "words"),
-    [
-        ({"NUMBA_NUM_THREADS": "0"}, "Numba cannot be imported"),
-        ({"NUMBA_NUM_THREADS": "-1"}, "Numba cannot be imported"),
-        ({"NUMBA_DISABLE_JIT": "1"}, "NUMBA_DISABLE_JIT is set"),
-    ],
+    quick(
+        ["NUMBA_NUM_THREADS=0"],
+        [
+            ({"NUMBA_NUM_THREADS": "0"}, "Numba cannot be imported"),
+            ({"NUMBA_NUM_THREADS": "-1"}, "Numba cannot be imported"),
+            ({"NUMBA_DISABLE_JIT": "1"}, "NUMBA_DISABLE_JIT is set"),
+        ],
+        "each starts a process",
+        name=lambda case: "=".join(*case[0].items()),
+    ),
 )
 def test_without_numba_numpy_is_used_and_the_reason_printed(environment, words):
     done = python(LOAD, **environment)
@@ -49,13 +56,19 @@ def test_without_numba_numpy_is_used_and_the_reason_printed(environment, words):
     )
 
 
+@pytest.mark.processes(reason="Numba is loaded once in a process")
 @pytest.mark.parametrize(
     ("broken", "words"),
-    [
-        ("sys.modules['numba'] = None", "Numba is not installed"),
-        ("sys.modules['llvmlite'] = None", "Numba is broken"),
-        ("import numpy; numpy.__version__ = '99.0.0'", "Numba cannot be imported"),
-    ],
+    quick(
+        ["Numba is broken"],
+        [
+            ("sys.modules['numba'] = None", "Numba is not installed"),
+            ("sys.modules['llvmlite'] = None", "Numba is broken"),
+            ("import numpy; numpy.__version__ = '99.0.0'", "Numba cannot be imported"),
+        ],
+        "each starts a process",
+        name=lambda case: case[1],
+    ),
 )
 def test_a_broken_numba_is_not_called_missing(broken, words):
     done = python(f"import sys; {broken}; {LOAD}")
@@ -94,6 +107,7 @@ def of(folder):
     return found
 
 
+@pytest.mark.slow(reason="compiles in a new process")
 def test_the_next_process_compiles_nothing_and_is_silent(cache):
     folder, expected = cache
     done = python(SAY, NUMBA_CACHE_DIR=str(folder))
@@ -164,6 +178,7 @@ def test_an_unwritable_folder_is_reported_once(cache):
     )
 
 
+@pytest.mark.slow(reason="compiles in a new process")
 def test_a_full_disk_is_reported_once(cache, tmp_path):
     fill = (
         "import errno, os; import numba; keep = os.replace\ndef full(*names):\n    if '.nb' in "

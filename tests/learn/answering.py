@@ -1,7 +1,6 @@
 """Answers to exercises of the path, judged in the process of the tests.
 
-The functions are the tests' own, so they need no sandbox.  They are called as in a sandbox, and
-what they get and return has the form in which it would travel.
+The functions are the tests' own, so they need no sandbox.
 """
 
 import re
@@ -9,15 +8,14 @@ import runpy
 import sys
 from pathlib import Path
 
+import here
+
 import ibpcl.primitives
 from ibpcl.classroom.assignments.slices import imports, sliced
 from ibpcl.classroom.judging.marking import UNNAMED
-from ibpcl.classroom.judging.running import inside, session
-from ibpcl.classroom.judging.running.client import SubmissionError, Worker
 from ibpcl.learn import checking
 from ibpcl.learn.chapters import chapters
 from ibpcl.learn.folder import Folder
-from ibpcl.sandbox import child, frames
 
 ANSWERS = Path(__file__).with_name("answers")
 PACKAGE = "mine"
@@ -25,41 +23,10 @@ PACKAGE = "mine"
 PLAIN = {*UNNAMED, "wrong_values", "unexplained", "few_entries", "raises"}
 
 
-class InProcess(Worker):
-    """A worker whose program runs in this process."""
-
-    def __init__(self, source, file, *_, library=None, lenient=False):
-        self.program = inside.Program()
-        self.file = file
-        self.load(source, file, lenient)
-
-    def _ask(self, processor=None, do="", **request):
-        try:
-            return _travelled(getattr(self.program, do)(**_travelled(request)))
-        except Exception as error:
-            line = child.line_in(error, self.file)
-            raise SubmissionError(type(error).__name__, str(error), line) from None
-
-    def seconds(self):
-        return 0.0
-
-    def close(self):
-        pass
-
-
-def _travelled(value):
-    """Return a value as the other side of a pipe gets it."""
-    frame = frames.pack(value)
-    header, _ = frames.LENGTHS.unpack(frame[: frames.LENGTHS.size])
-    start = frames.LENGTHS.size
-    return frames.unpack(frame[start : start + header], frame[start + header :])
-
-
 class Judge:
     """Judges texts as a student's answers to the exercises of a chapter."""
 
     def __init__(self, monkeypatch, tmp_path):
-        monkeypatch.setattr(session, "Worker", InProcess)
         # no exercise has passed, so the student's package has the functions of the reference
         monkeypatch.setitem(sys.modules, PACKAGE, ibpcl.primitives)
         self.folder = Folder(tmp_path / PACKAGE)
@@ -72,7 +39,8 @@ class Judge:
             exercises = {exercise: exercises[exercise]}
         tasks = [task for group in exercises.values() for task in group]
         path = self.folder.file(chapter.assignment.name)
-        verdicts = checking.judge_text(self.folder, chapter, tasks, source, path)
+        with here.judged_here():
+            verdicts = checking.judge_text(self.folder, chapter, tasks, source, path)
         return {
             number: checking.joined(number, group, verdicts) for number, group in exercises.items()
         }

@@ -1,10 +1,9 @@
 """A student's folder with right primitives of chapter 2."""
 
+import here
 import pytest
-from answering import InProcess
 
 from ibpcl.classroom.assignments.slices import imports, sliced
-from ibpcl.classroom.judging.running import session
 from ibpcl.learn.chapters import chapter_of
 from ibpcl.learn.folder import Folder
 
@@ -29,6 +28,7 @@ def student(tmp_path, monkeypatch):
 
 
 @pytest.fixture
-def judged_here(monkeypatch):
+def judged_here():
     """Run the student's functions in this process."""
-    monkeypatch.setattr(session, "Worker", InProcess)
+    with here.judged_here():
+        yield

@@ -203,6 +203,7 @@ def test_algorithm_1_reaches_the_accuracy_of_the_package():
     assert mine == theirs
 
 
+@pytest.mark.usefixtures("judged_here")
 def test_a_milestone_checks_only_the_functions_that_it_uses(student, gaussian, monkeypatch, capsys):
     student.file("gaussian").write_text(gaussian, encoding="utf-8")
     student.file("quadratic").write_text("def penalty(w, mean, precision):\n    return 0, 0\n")

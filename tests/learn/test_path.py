@@ -54,6 +54,7 @@ def test_a_later_chapter_adds_its_functions_to_an_existing_file(student):
     assert "def smooth_abs(" in text and text.count("def best_step") == 1
 
 
+@pytest.mark.usefixtures("judged_here")
 def test_right_functions_are_done_and_a_wrong_one_has_its_verdict(student, gaussian, capsys):
     student.file("gaussian").write_text(
         gaussian.replace("(dv * noise).sum(axis=0)", "2 * (dv * noise).sum(axis=0)"),
@@ -255,6 +256,7 @@ def test_every_chapter_passes_the_gate_of_assignments(chapter):
     assert main(["class", "selftest", chapter.assignment.name]) == 0
 
 
+@pytest.mark.processes(reason="imports show in a new process only")
 def test_a_students_file_can_be_imported_before_those_that_it_calls_are_begun(tmp_path):
     student = Folder(tmp_path / "my_own")
     student.start(chapter_of(7))

@@ -57,6 +57,7 @@ def test_the_check_passes(check):
     assert max(map(len, rendering.line(result, verbose=True).splitlines())) <= 80
 
 
+@pytest.mark.processes(reason="what is loaded shows in a new process only")
 def test_a_check_of_numpy_functions_imports_no_compiler_and_no_statistics():
     program = """
 import sys

@@ -99,6 +99,7 @@ def commands(system, tmp_path):
     return run
 
 
+@pytest.mark.processes(reason="the other system is simulated in a process")
 def test_the_simulation_hides_what_it_should(commands, system, tmp_path):
     tried = (
         "import os, sys, signal; print(hasattr(os, 'sched_getaffinity'), hasattr(os, 'fork'), "

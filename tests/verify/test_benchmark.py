@@ -21,6 +21,7 @@ def test_a_case_says_what_is_true_of_it():
     assert all(case.source != sources[case.name] for case in every if not case.is_right)
 
 
+@pytest.mark.processes(reason="a framework changes how later tests start processes")
 @pytest.mark.parametrize("name", adapters.CHECKERS)
 def test_each_checker_catches_most_and_raises_no_false_alarm(name, tmp_path):
     # A separate process: a loaded framework changes how later tests can start processes.

@@ -785,6 +785,7 @@ def test_indices_and_global_sizes_give_inputs_of_a_network_over_characters(file,
     assert verdicts(file(wrong, "wrong.py")) == {"loss_and_gradients": "wrong"}
 
 
+@pytest.mark.processes(reason="a file runs in a process")
 def test_a_file_may_read_its_command_line(file):
     (checked,) = user.FileRun(str(file(CHARACTERS)))
     assert checked.verdict == "ok", checked.words

@@ -141,6 +141,7 @@ def test_a_small_file_has_its_verdict(one):
     assert outcome.verdict in one.verdicts, str(outcome)
 
 
+@pytest.mark.processes(reason="it compares with the command, which starts a process")
 def test_the_command_gives_the_same_verdicts(tmp_path):
     both = list(wrapped.sample())[:2]
     assert [bool(control.spoiled) for control in both] == [False, True]

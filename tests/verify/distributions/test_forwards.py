@@ -258,6 +258,7 @@ def test_the_mistakes_of_the_paper_are_found(example, function, says):
     assert f"{function}: WRONG" in printed and says.replace(" ", "") in printed.replace(" ", "")
 
 
+@pytest.mark.usefixtures("checked_here")
 def test_the_command_checks_gradients_and_distributions_of_one_file(tmp_path, capsys):
     path = tmp_path / "both.py"
     path.write_text(
@@ -280,6 +281,7 @@ def test_the_command_checks_gradients_and_distributions_of_one_file(tmp_path, ca
     assert "entropy" in page.read_text(encoding="utf-8")
 
 
+@pytest.mark.slow(reason="waits for a limit, which tests/test_check_command.py has for gradients")
 def test_a_function_that_never_returns_costs_its_own_verdict(tmp_path, capfd):
     path = tmp_path / "never.py"
     path.write_text(
@@ -506,6 +508,7 @@ def test_the_domain_of_a_transform_is_not_chosen_by_its_jacobian(
     assert verdicts_of(path) == {verdict}
 
 
+@pytest.mark.usefixtures("checked_here")
 def test_names_that_only_happen_to_be_those_of_a_distribution_are_left_out(tmp_path, capsys):
     path = tmp_path / "pca.py"
     path.write_text(
