@@ -256,5 +256,5 @@ def test_formulas_that_do_not_fit_are_an_error(tmp_path):
         formula_sheet.write(tmp_path / "x.pdf", sections[:1] + 9 * sections[1:2])
     wide = {"title": "Wide", "row": [{"text": "wide " * 40}]}
     with pytest.raises(UserError, match="wider"):
-        formula_sheet.write(tmp_path / "x.pdf", [*sections, wide])
+        formula_sheet.write(tmp_path / "x.pdf", [*sections[:1], wide])
     assert not (tmp_path / "x.pdf").exists()

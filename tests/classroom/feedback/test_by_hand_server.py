@@ -29,7 +29,8 @@ def folder(tmp_path):
 @pytest.fixture
 def server(folder):
     with Server(folder) as made:
-        thread = threading.Thread(target=made.serve_forever, daemon=True)
+        # it looks this often, in seconds, whether it must end
+        thread = threading.Thread(target=made.serve_forever, args=(0.01,), daemon=True)
         thread.start()
         yield made
         made.shutdown()
