@@ -2,8 +2,9 @@
 
 Each costs a third of a second or more, since it loads NumPy again.  What is counted is what
 pytest's own processes start with ``subprocess``, ``multiprocessing`` or ``os.fork``; their children
-start further ones.  Libraries look for other programs, such as ``fc-list`` and ``pandoc``, in
-whatever test needs them first, so those need no mark.
+start further ones.  What is started once, by the first test that needs it, needs no mark: the
+process that helps to compile the kernels, and programs that libraries look for, such as
+``fc-list``.
 """
 
 import contextlib
@@ -23,7 +24,9 @@ def listen(event, arguments):
         events.append(PYTHON)
     elif event == "subprocess.Popen":
         program, words = arguments[:2]
-        events.append(program or (words if isinstance(words, str) else words[0]))
+        words = [words] if isinstance(words, (str, bytes, os.PathLike)) else list(words)
+        compiles = any("import ibpcl.kernels." in str(word) for word in words)
+        events.append("compilation" if compiles else str(program or words[0]))
 
 
 def spawn(path, arguments, passed, start=util.spawnv_passfds):
@@ -47,7 +50,7 @@ def refused(item):
     """Let a quick test without a mark fail if the block starts processes."""
     before = len(events)
     yield
-    count = sum("python" in os.path.basename(str(each)).lower() for each in events[before:])
+    count = sum("python" in os.path.basename(each).lower() for each in events[before:])
     if count and not any(mark.name in ("slow", "processes") for mark in item.iter_markers()):
         pytest.fail(
             f"the test starts Python {count} times; call the function in this process, or mark the "

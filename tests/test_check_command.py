@@ -12,7 +12,7 @@ from quick import quick
 
 from ibpcl.cli import check as command
 from ibpcl.cli import main
-from ibpcl.paper import equations
+from ibpcl.paper import catalogue, equations
 from ibpcl.primitives import gaussian
 
 
@@ -32,8 +32,9 @@ def started(capfd):
 
 
 @pytest.fixture
-def check(started, checked_here):
-    """Run the command as ``started`` does, but check files in this process."""
+def check(started, checked_here, monkeypatch):
+    """Run the command as ``started`` does, but check everything in this process."""
+    monkeypatch.setattr(catalogue, "_pool", lambda checks: None)
     return started
 
 

@@ -48,8 +48,10 @@ def test_what_libraries_look_for_needs_no_mark(events):
     with started.refused(Item()):
         sys.audit("subprocess.Popen", None, ["/usr/bin/fc-list", "--help"], None, None)
         sys.audit("subprocess.Popen", None, "pandoc --version", None, None)
+        helper = [sys.executable, "-P", "-c", "import ibpcl.kernels.adam, ibpcl.kernels.noise"]
+        sys.audit("subprocess.Popen", None, helper, None, None)
         started.spawn(sys.executable, ["-c", "resource_tracker"], (), start=lambda *_: 5)
-    assert len(events) == 3
+    assert len(events) == 4
 
 
 @pytest.mark.parametrize("mark", [pytest.mark.slow, pytest.mark.processes])

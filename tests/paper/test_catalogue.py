@@ -1,7 +1,6 @@
 """The catalogue of checks is complete, all checks pass, and mistakes and crashes are reported."""
 
 import inspect
-import os
 import subprocess
 import sys
 
@@ -265,9 +264,10 @@ def test_each_check_has_a_seed_of_its_own():
     assert len(set(seeds)) == 4
 
 
+@pytest.mark.processes(reason="checks are shared between processes")
 @pytest.mark.parametrize("cores", [1, 2])
 def test_processes_share_the_checks_and_change_no_outcome(monkeypatch, cores):
-    monkeypatch.setattr(os, "sched_getaffinity", lambda process: set(range(cores)), raising=False)
+    monkeypatch.setattr(catalogue, "usable", lambda: cores)
     chosen = catalogue.select(["gaussian.kl", "errata/acc-unit"])
     results = list(catalogue.run_all(chosen, seed=1))
     assert [result.check for result in results] == chosen and len(chosen) > 2
@@ -284,8 +284,9 @@ def test_curves_are_kept_where_they_are_wanted():
     assert any(result.report.curves for result in results)
 
 
+@pytest.mark.processes(reason="checks are shared between processes")
 def test_a_check_in_another_process_that_raises_or_takes_too_long_ends_no_other(monkeypatch):
-    monkeypatch.setattr(os, "sched_getaffinity", lambda process: {0, 1}, raising=False)
+    monkeypatch.setattr(catalogue, "usable", lambda: 2)
     monkeypatch.setattr(trap, "LAG", 0.0)
 
     def endless(seed):
