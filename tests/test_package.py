@@ -12,6 +12,7 @@ import subprocess
 import sys
 import zipfile
 from pathlib import Path
+from typing import NamedTuple
 
 import here
 import numpy as np
@@ -94,10 +95,24 @@ def test_the_verifier_knows_nothing_of_the_rest(room, allowed):
         assert not imported, f"{path.name} imports {imported}"
 
 
-@functools.cache  # three tests ask for those of all modules
-def imports(path):
+class Read(NamedTuple):
+    """What the tests ask about the text of a module.
+
+    ``imports`` has the modules that it imports anywhere, ``at_the_top`` the statements that import
+    at its top level, and ``packed`` the lines of packed assignments.
+    """
+
+    imports: list
+    at_the_top: list
+    packed: list
+
+
+@functools.cache  # five tests ask about all modules, which are read once
+def read(path):
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    nodes = list(ast.walk(tree))
     found = []
-    for node in ast.walk(ast.parse(path.read_text())):
+    for node in nodes:
         if isinstance(node, ast.Import):
             found += [name.name for name in node.names]
         elif isinstance(node, ast.ImportFrom) and node.module == "ibpcl":
@@ -105,7 +120,12 @@ def imports(path):
             found += [f"ibpcl.{name.name}" for name in node.names]
         elif isinstance(node, ast.ImportFrom):
             found.append(node.module or "")
-    return found
+    at_the_top = [node for node in tree.body if isinstance(node, (ast.Import, ast.ImportFrom))]
+    return Read(found, at_the_top, [node.lineno for node in packed_assignments(nodes)])
+
+
+def imports(path):
+    return read(path).imports
 
 
 def test_arrows_point_down():
@@ -161,12 +181,12 @@ def test_a_package_inside_a_zip_file_refuses_at_once(tmp_path):
         assert done.returncode == 1 and "zip file" in last and "pip" in last
 
 
-def packed_assignments(tree):
+def packed_assignments(nodes):
     """Yield the assignments of several unrelated values in one statement.
 
     Exchanging names, and values that need each other, are no such thing.
     """
-    for node in ast.walk(tree):
+    for node in nodes:
         if not (isinstance(node, ast.Assign) and isinstance(node.value, ast.Tuple)):
             continue
         target = node.targets[0]
@@ -182,7 +202,7 @@ def test_a_statement_assigns_one_value():
     for path in ROOT.rglob("*.py"):
         place = path.relative_to(ROOT).as_posix()
         if not re.match(r"classroom/assignments/\d", place):  # students' code
-            lines = [node.lineno for node in packed_assignments(ast.parse(path.read_text()))]
+            lines = read(path).packed
             assert not lines, f"{place}: packed assignments in lines {lines}"
 
 
@@ -198,7 +218,7 @@ def module_graph():
     graph = {}
     for name, path in paths.items():
         found = set()
-        for node in ast.parse(path.read_text(encoding="utf-8")).body:
+        for node in read(path).at_the_top:
             if isinstance(node, ast.Import):
                 found |= {each.name for each in node.names}
             elif isinstance(node, ast.ImportFrom) and node.module:
