@@ -15,7 +15,8 @@ from multiprocessing import util
 import pytest
 
 PYTHON = "python"
-events = []
+events = []  # the programs that were started
+unexplained = []  # the tests that have a mark without its reason
 
 
 def listen(event, arguments):

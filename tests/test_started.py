@@ -60,6 +60,10 @@ def test_a_test_with_a_mark_may(mark):
         starts()
 
 
+def test_every_mark_of_every_test_that_was_collected_has_its_reason():
+    assert not started.unexplained, "\n".join(started.unexplained)
+
+
 @pytest.mark.parametrize("mark", [pytest.mark.slow, pytest.mark.processes])
 def test_a_mark_needs_a_reason(mark):
     for wrong in (mark, mark(reason=""), mark("why"), mark(why="so")):
