@@ -12,7 +12,7 @@ from ibpcl.methods import ABOUT, GENERATIVE, METHODS, method
 
 SMALL = {
     "hidden": (8, 7),
-    "epochs": 3,
+    "epochs": 2,
     "batch": 20,
     "samples": 1,
     "prediction_samples": 2,
@@ -34,7 +34,7 @@ SMALL = {
 ALL = (*METHODS, *GENERATIVE)
 # Other settings of a method that store other things.
 VARIANTS = (
-    ("npbcl", {"expand": True, "empty_units": 2, "expand_every": 2}),
+    ("npbcl", {"expand": True, "empty_units": 2, "expand_every": 2, "epochs": 3}),
     ("vcl", {"coreset": "random", "coreset_size": 10, "coreset_epochs": 2, "single_head": True}),
     ("npbcl", {"full_head": True}),
     ("vae_npbcl", {"alpha_rule": "learned"}),
