@@ -163,6 +163,7 @@ def test_workers_give_what_one_process_gives(two_workers, planned):
     all_same(found, expected)
 
 
+@pytest.mark.slow(reason="a worker dies and is replaced")
 def test_a_worker_that_is_killed_is_replaced_and_its_run_goes_on_from_its_last_task(
     two_workers, planned, place
 ):

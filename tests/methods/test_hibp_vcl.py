@@ -155,7 +155,14 @@ def test_children_leave_the_masks_of_an_example_independent_with_the_sticks_prob
     assert both > pi**2 + 4 * np.sqrt(pi**2 / draws)
 
 
-@pytest.mark.parametrize("changes", [{}, {"offsets": True, "samples": 2}, {"hidden": (6, 9)}])
+@pytest.mark.parametrize(
+    "changes",
+    [
+        pytest.param({}, marks=pytest.mark.slow(reason="the others do this and more")),
+        {"offsets": True, "samples": 2},
+        {"hidden": (6, 9)},
+    ],
+)
 def test_it_learns_and_keeps(make_task, changes):
     *_, last = learn_stream(
         learner_of(epochs=12, **changes), [make_task(t) for t in range(2)], progress=False

@@ -165,7 +165,14 @@ def test_the_scale_of_a_unit_serves_all_examples():
     np.testing.assert_allclose(h[:, 0], exact)
 
 
-@pytest.mark.parametrize("changes", [{}, {"scales": "weights"}, {"hidden": (10, 9), "samples": 2}])
+@pytest.mark.parametrize(
+    "changes",
+    [
+        pytest.param({}, marks=pytest.mark.slow(reason="the others do this and more")),
+        {"scales": "weights"},
+        {"hidden": (10, 9), "samples": 2},
+    ],
+)
 def test_it_learns_and_keeps(make_task, changes):
     *_, last = learn_stream(
         learner_of(epochs=25, start_scale=1.0, **changes),

@@ -242,7 +242,12 @@ def test_sticks_that_round_to_one_leave_everything_finite():
 
 
 @pytest.mark.parametrize(
-    "changes", [{}, {"offsets": True, "samples": 2, "mask_kl": "concrete"}, {"hidden": (10, 9)}]
+    "changes",
+    [
+        pytest.param({}, marks=pytest.mark.slow(reason="the others do this and more")),
+        {"offsets": True, "samples": 2, "mask_kl": "concrete"},
+        {"hidden": (10, 9)},
+    ],
 )
 def test_it_learns_and_keeps(make_task, changes):
     *_, last = learn_stream(

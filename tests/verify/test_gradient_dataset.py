@@ -131,6 +131,7 @@ def test_the_files_hold_what_the_index_says(tmp_path, monkeypatch, right, wrong)
         dataset.write(tmp_path / "set")
 
 
+@pytest.mark.slow(reason="checks items of each form three times")
 def test_the_command_measures_pairs_and_files(capsys, tmp_path, monkeypatch, right, wrong):
     monkeypatch.setattr(dataset, "items", lambda every: [*right[::every], *wrong[::every]])
     scores = tmp_path / "scores.json"
