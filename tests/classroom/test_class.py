@@ -17,7 +17,7 @@ from quick import quick
 from ibpcl.classroom import grading
 from ibpcl.classroom.assignments import variants
 from ibpcl.classroom.assignments.assignment import find, names
-from ibpcl.classroom.authoring import selftest
+from ibpcl.classroom.authoring import packing, selftest
 from ibpcl.classroom.authoring.stubs import stub
 from ibpcl.classroom.feedback import records
 from ibpcl.classroom.intake import collect
@@ -140,6 +140,19 @@ def test_the_schemas_refuse_what_the_systems_would(system, spoil, told):
     )
     assert errors(table, SCHEMAS[system]) == []
     assert any(each.startswith(told) for each in errors({**table, **spoil}, SCHEMAS[system]))
+
+
+def test_the_pack_has_the_tables_that_the_judge_reads(tmp_path):
+    packing.gradescope(first(), tmp_path / "pack.zip", b"a course key of some length")
+    with zipfile.ZipFile(tmp_path / "pack.zip") as archive:
+        packed = {name.removeprefix("ibpcl/classroom/") for name in archive.namelist()}
+    rooms = Path(packing.__file__).parents[1]
+    tables = {
+        path.relative_to(rooms).as_posix()
+        for path in rooms.rglob("*.toml")
+        if "assignments" not in path.parts
+    }
+    assert "intake/headings.toml" in tables and tables <= packed
 
 
 @pytest.mark.slow(reason="judges hand-ins in processes of their own")

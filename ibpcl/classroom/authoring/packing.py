@@ -137,12 +137,15 @@ def gradescope(assignment, out, key, level="kind", sandbox="auto", scheme=markin
 
 
 def _package(assignment):
-    """Yield the name in the zip and the path of each file of the package that the judge needs."""
+    """Yield the name in the zip and the path of each file that the judge needs: modules and the
+    tables that they read.
+    """
     skipped = ROOT / "classroom" / "assignments"
     for part in PARTS:
-        for path in (
-            sorted((ROOT / part).rglob("*.py")) if (ROOT / part).is_dir() else [ROOT / part]
-        ):
+        inside = sorted(
+            path for path in (ROOT / part).rglob("*") if path.suffix in (".py", ".toml")
+        )
+        for path in inside or [ROOT / part]:
             if not path.is_relative_to(skipped) or path.parent == skipped:
                 yield f"ibpcl/{path.relative_to(ROOT).as_posix()}", path
     for name, path in assignment.files.items():
