@@ -48,7 +48,7 @@ class Loaded(NamedTuple):
     first: BaseException | None
 
 
-def load(path):
+def load(path, seconds=SECONDS):
     """Run a file, or the code cells of a notebook, as a module.
 
     A statement that raises is skipped, because a missing data set should not prevent the check of a
@@ -59,6 +59,8 @@ def load(path):
     ----------
     path : str or path-like
         The file.
+    seconds : float
+        Time limit for each statement.
 
     Returns
     -------
@@ -77,11 +79,11 @@ def load(path):
     tree = _parsed(file, path, is_notebook)
     module = _module(file, _levels(tree))
     failures = []
-    first = _run_all(tree, module, file, path, is_notebook, failures)
+    first = _run_all(tree, module, file, path, is_notebook, failures, seconds)
     return Loaded(module, failures, first)
 
 
-def _run_all(tree, module, file, path, is_notebook, failures, inside=""):
+def _run_all(tree, module, file, path, is_notebook, failures, seconds, inside=""):
     """Run the statements of a file, and return the first error.
 
     Sentences about statements that raise are appended to ``failures``; they name the file
@@ -94,9 +96,9 @@ def _run_all(tree, module, file, path, is_notebook, failures, inside=""):
             is_notebook and notebook.shows_only(statement)
         ):
             continue
-        error = _run(statement, module, file, flags, is_notebook)
-        if error is not None and _run_imported(statement, module, failures):
-            error = _run(statement, module, file, flags, is_notebook)
+        error = _run(statement, module, file, flags, seconds)
+        if error is not None and _run_imported(statement, module, failures, seconds):
+            error = _run(statement, module, file, flags, seconds)
         if isinstance(error, SystemExit):
             where = notebook.place(file, statement.lineno)
             raise UserError(
@@ -237,7 +239,7 @@ def _filling(package):
     return missing
 
 
-def _run(statement, module, file, flags, is_notebook):
+def _run(statement, module, file, flags, seconds):
     """Run one statement of a file; return the exception that it raises, or None."""
     compiled = compile(ast.Module([statement], []), str(file), "exec", flags, dont_inherit=True)
     for _ in range(ANCESTORS):
@@ -245,7 +247,7 @@ def _run(statement, module, file, flags, is_notebook):
             if isinstance(statement, (ast.Import, ast.ImportFrom)):
                 exec(compiled, vars(module))
             else:
-                with limit(SECONDS):
+                with limit(seconds):
                     exec(compiled, vars(module))
         except ModuleNotFoundError as error:
             if not _add_ancestor(error.name, file, _imported(statement)):
@@ -262,7 +264,7 @@ def _run(statement, module, file, flags, is_notebook):
     return None
 
 
-def _run_imported(statement, module, failures):
+def _run_imported(statement, module, failures, seconds):
     """Run the files of an import that failed, without their statements that raise.
 
     Return whether there was such a file.  Installed packages are left out.
@@ -291,7 +293,7 @@ def _run_imported(statement, module, failures):
         if above in sys.modules:
             setattr(sys.modules[above], last, made)
         inner = []
-        _run_all(tree, made, file, file.name, False, inner, f" of {file.name}")
+        _run_all(tree, made, file, file.name, False, inner, seconds, f" of {file.name}")
         failures += [one for one in inner if one not in failures]
         ran = True
     return ran
@@ -314,7 +316,7 @@ def _fill(name):
     except UserError:
         return False
     for statement in tree.body:
-        _run(statement, package, file, _future_flags(tree), False)
+        _run(statement, package, file, _future_flags(tree), SECONDS)
     return True
 
 

@@ -36,13 +36,9 @@ def pairs_in(functions, own=None):
     ['tanh', 'loss']
     """
     own = functions if own is None else own
-    plain = {}
-    marked = {}
-    for name in functions:
-        parts = words.tokens(name)
-        if any(part in words.FORWARD_WORDS for part in parts):
-            marked.setdefault(_without(parts, words.FORWARD_WORDS), name)
-        plain.setdefault(tuple(parts), name)
+    # `sample_vjp` belongs to `sample`, and `_sample_vjp` to `_sample`, if there are both.
+    public = _by_words(sorted(functions, key=_is_private))
+    private = _by_words(sorted(functions, key=_is_private, reverse=True))
     pairs = {}
     used = set()
     for kind, marks in (
@@ -54,7 +50,7 @@ def pairs_in(functions, own=None):
         for name in functions:
             if name in used:
                 continue
-            forward = _forward_of(name, marks, plain, marked)
+            forward = _forward_of(name, marks, *(private if _is_private(name) else public))
             if (
                 forward is None
                 or forward == name
@@ -73,10 +69,27 @@ def pairs_in(functions, own=None):
     for name in own:
         parts = words.tokens(name)
         bare = "_".join(_without(parts, VERSIONS))
+        plain, marked = private if _is_private(name) else public
         forward = _forward_of(bare, words.BACKWARD_WORDS, plain, marked)
         if name not in used and len(parts) > len(words.tokens(bare)) and forward in pairs:
             pairs[name] = Target(name, functions[forward], functions[name])
     return pairs
+
+
+def _is_private(name):
+    return name.startswith("_")
+
+
+def _by_words(names):
+    """Return the first of some names with each sequence of words, of all and of forwards."""
+    plain = {}
+    marked = {}
+    for name in names:
+        parts = words.tokens(name)
+        if any(part in words.FORWARD_WORDS for part in parts):
+            marked.setdefault(_without(parts, words.FORWARD_WORDS), name)
+        plain.setdefault(tuple(parts), name)
+    return plain, marked
 
 
 def _forward_of(name, marks, plain, marked):

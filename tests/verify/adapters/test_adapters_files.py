@@ -11,7 +11,7 @@ from ibpcl.codeview.notebook import as_python, place
 from ibpcl.errors import UserError
 from ibpcl.verify.adapters import discovery, layouts, loading
 from ibpcl.verify.adapters.inputs import ready
-from ibpcl.verify.running import checking, user
+from ibpcl.verify.running import checking, trap, user
 
 
 def verdicts(path, names=(), shapes=None):
@@ -94,6 +94,28 @@ def test_costs_and_their_gradients_are_pairs(file, cost, gradient):
         "def compute_accuracy(w):\n    return 0.0\n"
     )
     assert verdicts(path, shapes={"w": (4,)}) == {cost: "ok"}
+
+
+def test_private_helpers_take_no_gradient_away(file):
+    """`sample_vjp` belongs to `sample` although `_sample` comes first, and `_sample_vjp` to it."""
+    text = "def _draw(x):\n    return x\ndef draw(x):\n    return _draw(x)\n"
+    public = "def draw_vjp(d, x):\n    return d\n"
+    private = "def _draw_vjp(d, x):\n    return d\n"
+
+    def pairs(text):
+        targets = discovery.targets_in(loading.load(file(text)).module)
+        return {name: target.gradient.__name__ for name, target in targets.items()}
+
+    assert pairs(text + public) == {"draw": "draw_vjp"}
+    both = {"draw": "draw_vjp", "_draw": "_draw_vjp"}
+    assert pairs(text + public + private) == pairs(text + private + public) == both
+
+
+def test_a_statement_may_have_more_time(file, monkeypatch):
+    monkeypatch.setattr(trap, "LAG", 0.0)
+    path = file("import time\ntime.sleep(0.2)\nx = 1\n")
+    assert len(loading.load(path, 0.05).failures) == 1
+    assert loading.load(path, 20.0).failures == []
 
 
 def test_functions_that_only_sound_alike_are_no_pair(file):
