@@ -94,7 +94,7 @@ def audit(target, tests, **options):
         judged = private / "judged" / folder.name
         project.copy(folder, judged)
         digest = project.contents(judged)
-        functions, forwards = found_in(files, judged, name)
+        functions, forwards, notes = found_in(files, judged, name)
         tracer = Copies(command, folder, private).runner("traced")
         try:
             traced = trace(tracer, settings, files, forwards)
@@ -110,7 +110,7 @@ def audit(target, tests, **options):
         journal = Journal.open(folder.name, digest, settings)
         run_all(trials, Copies(command, folder, private), traced, journal, settings)
     changed, new = project.changes(before, project.stamps(folder))
-    notes = list(traced.notes)
+    notes += traced.notes
     if changed or new:
         notes.append(f"files of the project changed meanwhile: {project.listed(changed + new)}")
     return AuditReport(

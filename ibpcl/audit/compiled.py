@@ -21,12 +21,14 @@ from ibpcl.codeview.planting import planted
 from ibpcl.codeview.syntax import span_of, text_of
 from ibpcl.errors import UserError
 from ibpcl.verify.adapters import discovery, loading
+from ibpcl.verify.adapters.vocabulary import BACKWARD_WORDS, tokens
 from ibpcl.verify.derivative.clock import TimeUp
 from ibpcl.verify.prepare import prepare
 from ibpcl.verify.running.trap import limit
 
 MOST = 60  # changes of one function that are compiled: each takes a second or more
 LEAST = 1e-5  # relative difference of outputs that differ, in single precision as well
+CALLS = 6  # calls of the project's tests whose arguments are points: a call costs little
 EACH = 3  # changes that are compiled for each mistake that is tried: many have the same numbers
 COMPILING = 60.0  # seconds to load and compile a changed file
 
@@ -61,8 +63,10 @@ class Compiled:
 
     Attributes
     ----------
+    functions : dict of str to ast.FunctionDef
+        All functions of the file, by name.
     trees : dict of str to ast.FunctionDef
-        The functions that the gradient runs and the forward does not, by name.
+        Those that the gradient runs and the forward does not.
     is_compiled : bool
         Whether Numba compiles one of the functions that the gradient runs.
     name : str
@@ -75,10 +79,14 @@ class Compiled:
         tree = ast.parse(self.text)
         keep_spans(tree)
         functions = {each.name: each for each in tree.body if isinstance(each, ast.FunctionDef)}
+        self.functions = functions
         self.name = _name_of(target.gradient)
-        reached = _reached(functions, self.name)
+        forward = _name_of(target.forward)
+        # the forward may put functions of the gradient into the cache, such as one for each case
+        handed = set(filter(_is_backward, _reached(functions, [forward])))
+        reached = _reached(functions, [self.name, *handed])
         self.is_compiled = any(_is_numba(getattr(module, name, None)) for name in reached)
-        shared = _reached(functions, _name_of(target.forward))
+        shared = _reached(functions, [forward], handed)
         self.trees = {name: functions[name] for name in functions if name in reached - shared}
 
     def edits(self, most=0):
@@ -106,6 +114,25 @@ class Compiled:
         limit = min(MOST, EACH * most) if most else MOST
         return [each for _, _, each in sorted(rounds, key=lambda item: item[:2])[:limit]]
 
+    def callers(self, name):
+        """Return the lines of the functions of the file that run one of them, and of itself.
+
+        Parameters
+        ----------
+        name : str
+            The function.
+
+        Returns
+        -------
+        list of list of int
+            First and last line of each body.
+        """
+        return [
+            [each.body[0].lineno, each.end_lineno]
+            for each in self.functions.values()
+            if name in _reached(self.functions, [each.name])
+        ]
+
     def location(self, node):
         """Return the place of a node in the file."""
         name = next(
@@ -130,13 +157,18 @@ def _is_numba(value):
     return type(value).__module__.partition(".")[0] == "numba"
 
 
-def _reached(functions, name):
-    """Return the functions of a file that one of them names, directly or indirectly."""
+def _is_backward(name):
+    """Return whether the name of a function says that it computes gradients."""
+    return not BACKWARD_WORDS.isdisjoint(tokens(name))
+
+
+def _reached(functions, names, without=()):
+    """Return the functions of a file that some of them name, directly or indirectly."""
     found = set()
-    waiting = [name] if name in functions else []
+    waiting = [name for name in names if name in functions]
     while waiting:
         at = waiting.pop()
-        if at in found:
+        if at in found or at in without:
             continue
         found.add(at)
         waiting += [
@@ -180,7 +212,7 @@ def plant(code, module, target, calls, seed, most, replaced, mutant_of):
     UserError
         If no inputs are known for which the pair runs.
     """
-    number, points = _points(module, target, calls, seed)
+    given = _points(module, target, calls, seed)
     counts = dict.fromkeys(("planted", "equivalent", "repeated", "raising", "forward"), 0)
     seen = {}
     for n, (name, edit) in enumerate(code.edits(most)):
@@ -188,11 +220,12 @@ def plant(code, module, target, calls, seed, most, replaced, mutant_of):
         if not parts:
             continue
         text = replaced(code.text, parts)
-        verdict, results = _compared(code, text, n, target.name, calls, seed, number, points)
+        verdict, results = _compared(code, text, n, target.name, calls, seed, given)
         counts["planted"] += 1
         key = key_of(results)
         if verdict == "wrong" and key not in seen:
-            seen[key] = mutant_of(code, name, edit, parts, results)
+            mutant = mutant_of(code, name, edit, parts, results)
+            seen[key] = {**mutant, "callers": code.callers(name)}
         else:
             counts["repeated" if verdict == "wrong" else verdict] += 1
     return {
@@ -204,8 +237,9 @@ def plant(code, module, target, calls, seed, most, replaced, mutant_of):
 
 
 def _points(module, target, calls, seed):
-    """Return the first maker of inputs for which the pair runs, and points near them."""
+    """Return numbers of makers of inputs for which the pair runs, each with points near them."""
     rng = np.random.default_rng([seed, 75])
+    found = []
     refused = None
     for number, make in enumerate(makers_of(module, target, calls, seed)):
         try:
@@ -215,12 +249,16 @@ def _points(module, target, calls, seed):
             if prepared.is_unfit:
                 raise UserError(prepared.mistakes[0].words)
             points = points_near(rounded(prepared.problem), target, rng)
-            return number, _single(points) if _are_single(calls) else points
+            found.append((number, _single(points) if _are_single(calls) else points))
         except (TimeUp, KeyboardInterrupt):
             raise
         except Exception as error:  # other inputs may work
             refused = refused or error
-    raise refused
+        if len(found) == CALLS:
+            break
+    if not found:
+        raise refused
+    return found
 
 
 def _are_single(calls):
@@ -247,21 +285,22 @@ def _single(points):
     return made
 
 
-def _compared(code, text, n, name, calls, seed, number, points):
+def _compared(code, text, n, name, calls, seed, given):
     """Return the verdict on a changed file, and its result at each point."""
     file = code.path.with_name(f"{code.path.stem}_changed_{n}.py")
     file.write_text(text, encoding="utf-8")
     results = []
     try:
         with limit(COMPILING):
-            module = loading.load(str(file)).module
+            module = loading.load(str(file), COMPILING).module
             target = discovery.find(discovery.targets_in(module), name)
-            changed = list(makers_of(module, target, calls, seed))[number]()
+            makers = list(makers_of(module, target, calls, seed))
+            made = [(makers[number](), point) for number, points in given for point in points]
     except (TimeUp, Exception, SystemExit):  # a changed file may do anything
         return "raising", []
     finally:
         file.unlink()
-    for point in points:
+    for changed, point in made:
         problem = changed.at(point.problem.point)
         try:
             with limit(PATIENCE):

@@ -33,6 +33,8 @@ class Trial:
         First and last line of the statement in which it stands.
     tests : list of str or None
         The tests that reach the statement; None if single tests cannot be selected.
+    is_untraced : bool
+        Whether other tests may run the statement too, because its function is compiled.
     identity : str
         A text that only this mistake has.
     """
@@ -41,6 +43,7 @@ class Trial:
     parts: list
     statement: tuple
     tests: list | None
+    is_untraced: bool
     identity: str
 
     def store(self, run):
@@ -73,6 +76,8 @@ def found_in(files, judged, name):
         Names by file; an exception for a file that cannot be loaded.
     forwards : list of tuple
         File and qualified name.
+    notes : list of str
+        Statements that raised an exception, and were skipped.
 
     Raises
     ------
@@ -81,6 +86,7 @@ def found_in(files, judged, name):
     """
     functions = {}
     forwards = []
+    notes = []
     for file in files:
         if name:
             functions[file] = [name]
@@ -95,12 +101,13 @@ def found_in(files, judged, name):
         if not name and answer["targets"]:
             functions[file] = answer["targets"]
         forwards += [(file, each) for each in answer["forwards"]]
+        notes += [f"{file.as_posix()}: {each}" for each in answer["failures"]]
     if not any(functions.values()):
         raise UserError(
             "audit: there is no gradient function to audit: expected a function f with an f_vjp "
             "beside it, or another form that `ibpcl check` reads"
         )
-    return functions, forwards
+    return functions, forwards, notes
 
 
 def _judge(judged):
@@ -235,21 +242,28 @@ def _planned(message, file, judged, traced, most):
 
 
 def _trial(mutant, file, text, traced, is_compiled):
-    """Return a mistake to try; all tests run if its line is compiled, where nothing is traced."""
+    """Return a mistake to try.
+
+    In compiled code no line is traced.  Then the tests that run a caller in the same file are the
+    first, and all others follow.
+    """
     parts = replacements_of(mutant)
     first = min(part.where.line for part in parts)
     name = file.as_posix()
     tests = traced.reaching(name, *mutant["statement"]) if traced.tests else None
-    tests = None if is_compiled and not tests else tests
+    is_untraced = is_compiled and not tests
+    if is_untraced and traced.tests:
+        tests = traced.reaching_any(name, mutant["callers"]) or None
     named = {field.name for field in fields(Mistake)} & set(mutant)
     mistake = Mistake(
         name,
         **{field: mutant[field] for field in named},
         before=text.splitlines()[first - 1].strip(),
         after=planting.replaced(text, parts).splitlines()[first - 1].strip(),
-        tests=None if tests is None else len(tests),
+        tests=None if is_untraced or tests is None else len(tests),
     )
-    return Trial(mistake, parts, tuple(mutant["statement"]), tests, _identity(mutant, file))
+    statement = tuple(mutant["statement"])
+    return Trial(mistake, parts, statement, tests, is_untraced, _identity(mutant, file))
 
 
 def replacements_of(mutant):

@@ -36,6 +36,7 @@ from ibpcl.verify.running.checking import first_lines
 from ibpcl.verify.running.trap import Trap, limit
 
 CHECKING = 20.0  # seconds to check the gradient without a mistake
+COMPILING = compiled.COMPILING  # seconds for each statement of a file, which may compile a function
 
 
 class Program:
@@ -65,7 +66,7 @@ class Program:
         """
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            loaded = loading.load(path)
+            loaded = loading.load(path, COMPILING)
             targets = discovery.targets_in(loaded.module)
         forwards = [_called(target, path) for target in targets.values()]
         return {
@@ -99,7 +100,7 @@ class Program:
         """
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            loaded = loading.load(path)
+            loaded = loading.load(path, COMPILING)
             targets = discovery.targets_in(loaded.module)
         for name in names or list(targets):
             target = discovery.find(targets, name)

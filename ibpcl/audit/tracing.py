@@ -65,6 +65,23 @@ class Traced:
         ]
         return sorted(chosen, key=lambda test: self.seconds.get(test, 0.0))
 
+    def reaching_any(self, file, parts):
+        """Return the tests that run a line in one of some parts of a file, the fastest first.
+
+        Parameters
+        ----------
+        file : str
+            The file in the copy that was traced.
+        parts : list of (int, int)
+            First and last line of each part.
+
+        Returns
+        -------
+        list of str
+        """
+        chosen = {test for first, last in parts for test in self.reaching(file, first, last)}
+        return sorted(chosen, key=lambda test: (self.seconds.get(test, 0.0), test))
+
     @property
     def starting(self):
         """Seconds until the first test begins."""

@@ -338,7 +338,8 @@ def outcome_of(trial, runner, traced, unreached):
     """Plant one mistake in a copy, run the tests, and take the mistake out again.
 
     The tests that reach the line run first.  If they pass, all tests of their files run, because a
-    test may use what an earlier one has left in its file.
+    test may use what an earlier one has left in its file.  For compiled code, where no line is
+    traced, all tests run.
 
     Parameters
     ----------
@@ -364,6 +365,9 @@ def outcome_of(trial, runner, traced, unreached):
         if tests is None:
             return runner.selected(None, running.limit_of(traced.total))
         run = runner.selected(tests, _limit(tests, traced))
+        if trial.is_untraced:
+            caught = run.outcome != "survived"
+            return run if caught else runner.selected(None, running.limit_of(traced.total))
         files = {test.partition("::")[0] for test in tests}
         wider = [test for test in traced.tests if test.partition("::")[0] in files]
         if run.outcome == "survived" and len(wider) > len(tests):

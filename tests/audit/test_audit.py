@@ -130,6 +130,18 @@ def test_a_line_that_no_test_runs_is_named(project):
     assert any("another copy" in note for note in report.notes)
 
 
+def test_a_statement_of_the_file_that_raises_is_a_note(project, monkeypatch):
+    folder = project()
+    (folder / "layers.py").write_text(LAYERS + '\n\nraise RuntimeError("no data")\n')
+    known = tracing.Traced(["tests/test_layers.py::test"], {}, 1.0, {}, {}, [], [])
+    monkeypatch.setattr(auditing, "trace", lambda *arguments: known)
+    monkeypatch.setattr(trying, "outcome_of", lambda *arguments: running.Run("caught"))
+    report = audit.audit("layers.py", PYTEST, most=1, workers=1)
+    assert len(report.counted) == 1
+    (note,) = report.notes
+    assert "layers.py" in note and "no data" in note
+
+
 @pytest.mark.slow(reason="runs the tests of a project")
 def test_a_change_counts_once_for_a_class_and_one_that_inherits_it(project):
     folder = project("def test_nothing():\n    assert True\n")

@@ -1,10 +1,12 @@
 """Mistakes in functions that Numba compiles are planted, compiled and judged by their numbers."""
 
+import types
+
 import numpy as np
 import pytest
 
 from ibpcl import audit
-from ibpcl.audit import compiled, planning, planting
+from ibpcl.audit import compiled, planning, planting, running, tracing, trying
 from ibpcl.audit.agent import written
 from ibpcl.verify.adapters import discovery, loading
 
@@ -43,6 +45,7 @@ def scale_vjp(dout, cache):
 def check_inputs():
     return {"x": np.array([0.3, -0.5, 0.8]), "w": np.array([1.2, -0.7, 0.4])}
 '''
+SLOPE_AND_VJP = ("_slope(d, out)", "scale_vjp(dout, cache)")
 
 
 @pytest.fixture
@@ -95,11 +98,50 @@ def test_kernels_are_judged_in_single_precision(monkeypatch):
     names = ("mu", "log_sigma", "prior_mu", "prior_log_sigma")
     drawn = {name: rng.normal(size=(2, 3)).astype(np.float32) for name in names}
     calls = [{name: written(value, [100]) for name, value in drawn.items()}]
-    _, points = compiled._points(module, target, calls, 0)
+    [(_, points), *_] = compiled._points(module, target, calls, 0)
     assert {each.dtype for point in points for each in point.right} == {np.dtype("float32")}
     wide = [{name: {**call, "dtype": "float64"} for name, call in calls[0].items()}]
-    _, points = compiled._points(module, target, wide, 0)
+    [(_, points), *_] = compiled._points(module, target, wide, 0)
     assert {each.dtype for point in points for each in point.right} == {np.dtype("float64")}
+
+
+def test_functions_that_the_forward_hands_to_the_gradient_are_changed(file):
+    """The forward calls none of them; it puts one into the cache for the gradient."""
+    text = LAYERS.replace("return np.tanh(_double(x) * w), (x, w)", "return x * w, (_pull_vjp, x)")
+    text += "\n\n@njit\ndef _pull_vjp(dout, x):\n    return _twice(dout) * x\n"
+    text += "\n\n@njit\ndef _twice(x):\n    return 2 * x\n"
+    file.write_text(text)
+    module = loading.load(str(file)).module
+    target = discovery.find(discovery.targets_in(module), "scale")
+    code = compiled.Compiled(module, target, str(file))
+    assert set(code.trees) == {"_slope", "_double", "scale_vjp", "_pull_vjp", "_twice"}
+
+
+def test_tests_of_the_callers_run_first_and_all_others_after_them(file):
+    module = loading.load(str(file)).module
+    target = discovery.find(discovery.targets_in(module), "scale")
+    code = compiled.Compiled(module, target, str(file))
+    (start, end), *others = code.callers("_slope")
+    first, last = (LAYERS.splitlines().index(f"def {name}:") + 2 for name in SLOPE_AND_VJP)
+    assert start == first and others[0][0] == last and len(others) == 1 and end == first
+    lines = {"layers.py": {last: ["slow", "fast"], 1: [tracing.EVERY]}}
+    traced = tracing.Traced(
+        ["other", "slow", "fast"], {"slow": 2.0, "fast": 1.0}, 9.0, lines, {}, [], []
+    )
+    assert traced.reaching_any("layers.py", code.callers("_slope")) == ["fast", "slow"]
+    assert traced.reaching_any("layers.py", []) == []
+    for outcome, expected in (("caught", 1), ("survived", 2)):
+        runs = []
+        runner = types.SimpleNamespace(
+            folder=file.parent,
+            selected=lambda tests, limit, of=runs, outcome=outcome: (
+                of.append(tests) or running.Run(outcome)
+            ),
+        )
+        mistake = types.SimpleNamespace(file="layers.py")
+        trial = planning.Trial(mistake, [], (start, end), ["fast", "slow"], True, "one")
+        assert trying.outcome_of(trial, runner, traced, trying.Unreached()).outcome == outcome
+        assert runs == [["fast", "slow"], None][:expected]
 
 
 @pytest.mark.slow(reason="each run of the tests compiles the functions again")
