@@ -33,6 +33,8 @@ class Trial:
         First and last line of the statement in which it stands.
     tests : list of str or None
         The tests that reach the statement; None if single tests cannot be selected.
+    is_compiled : bool
+        Whether the mistake is in a gradient that is compiled.
     is_untraced : bool
         Whether other tests may run the statement too, because its function is compiled.
     identity : str
@@ -43,6 +45,7 @@ class Trial:
     parts: list
     statement: tuple
     tests: list | None
+    is_compiled: bool
     is_untraced: bool
     identity: str
 
@@ -263,7 +266,9 @@ def _trial(mutant, file, text, traced, is_compiled):
         tests=None if is_untraced or tests is None else len(tests),
     )
     statement = tuple(mutant["statement"])
-    return Trial(mistake, parts, statement, tests, is_untraced, _identity(mutant, file))
+    return Trial(
+        mistake, parts, statement, tests, is_compiled, is_untraced, _identity(mutant, file)
+    )
 
 
 def replacements_of(mutant):

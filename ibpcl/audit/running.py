@@ -185,8 +185,7 @@ class Runner:
             # nothing of it is in the copy, and a changed file has a new time (see `changed`)
             "PYTHONPYCACHEPREFIX": str(self.private / "bytecode"),
             "TMPDIR": str(self.private / "tmp"),
-            # machine code of a function may contain that of another one, which has changed
-            "NUMBA_CACHE_DIR": str(self.private / "tmp" / "numba"),
+            "NUMBA_CACHE_DIR": str(self.private / "machine_code"),
             "OPENBLAS_NUM_THREADS": os.environ.get("OPENBLAS_NUM_THREADS", "1"),
             "OMP_NUM_THREADS": os.environ.get("OMP_NUM_THREADS", "1"),
             "MPLBACKEND": "Agg",
@@ -317,6 +316,10 @@ class Runner:
         shutil.rmtree(self.private / "tmp", ignore_errors=True)
         shutil.rmtree(self.folder / ".hypothesis", ignore_errors=True)
         (self.private / "tmp").mkdir(exist_ok=True)
+
+    def forget_machine_code(self):
+        """Remove compiled code: that of a function may contain another one, which has changed."""
+        shutil.rmtree(self.private / "machine_code", ignore_errors=True)
 
     def close(self):
         """End the process that forks."""

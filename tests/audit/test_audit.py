@@ -3,13 +3,14 @@
 import hashlib
 import json
 import os
+import types
 
 import pytest
 from audit_projects import LAYERS, STRONG, WEAK
 from quick import quick
 
 from ibpcl import audit
-from ibpcl.audit import auditing, project, running, tracing, trying
+from ibpcl.audit import auditing, planning, project, running, tracing, trying
 from ibpcl.cli import main
 from ibpcl.errors import UserError
 from ibpcl.sandbox.commands import Ending
@@ -101,6 +102,38 @@ def test_an_audit_continues_where_it_was_interrupted(project, monkeypatch):
         file.write("# changed\n")
     audit.audit("layers.py", PYTEST, most=1, workers=1)
     assert len(runs) == 7
+
+
+def test_a_test_that_has_caught_a_mistake_runs_first_and_the_others_if_it_passes(tmp_path):
+    (tmp_path / "layers.py").write_text(LAYERS)
+    tests = ["a.py::fast", "b.py::slow", "b.py::has[a space]"]
+    traced = tracing.Traced(tests, {}, 1.0, {}, {}, [], [])
+    outcomes = []
+    runs = []
+
+    def selected(tests, limit):
+        runs.append(tests)
+        return outcomes.pop(0)
+
+    runner = types.SimpleNamespace(folder=tmp_path, selected=selected)
+    mistake = types.SimpleNamespace(file="layers.py", function="linear_backward")
+    other = types.SimpleNamespace(file="layers.py", function="another")
+    catchers = trying.Catchers()
+
+    def outcome(mistake, *found):
+        outcomes[:] = found
+        runs.clear()
+        trial = planning.Trial(mistake, [], (9, 9), tests, False, False, "one")
+        return trying.outcome_of(trial, runner, traced, trying.Unreached(), catchers).outcome
+
+    survived = running.Run("survived")
+    caught = running.Run("caught", "b.py::has[a")
+    assert outcome(mistake, caught) == "caught" and runs == [tests]
+    assert outcome(mistake, caught) == "caught" and runs == [tests[2:]]
+    assert outcome(other, survived) == "survived" and runs == [tests]
+    assert outcome(mistake, survived, survived) == "survived" and runs == [tests[2:], tests]
+    assert outcome(mistake, survived, running.Run("caught")) == "caught"
+    assert (tmp_path / "layers.py").read_text() == LAYERS
 
 
 @pytest.mark.slow(reason="runs a program for each mistake")

@@ -132,16 +132,20 @@ def test_tests_of_the_callers_run_first_and_all_others_after_them(file):
     assert traced.reaching_any("layers.py", []) == []
     for outcome, expected in (("caught", 1), ("survived", 2)):
         runs = []
+        forgotten = []
         runner = types.SimpleNamespace(
             folder=file.parent,
             selected=lambda tests, limit, of=runs, outcome=outcome: (
                 of.append(tests) or running.Run(outcome)
             ),
+            forget_machine_code=lambda of=runs, at=forgotten: at.append(len(of)),
         )
-        mistake = types.SimpleNamespace(file="layers.py")
-        trial = planning.Trial(mistake, [], (start, end), ["fast", "slow"], True, "one")
-        assert trying.outcome_of(trial, runner, traced, trying.Unreached()).outcome == outcome
+        mistake = types.SimpleNamespace(file="layers.py", function="_slope")
+        trial = planning.Trial(mistake, [], (start, end), ["fast", "slow"], True, True, "one")
+        known = trying.Unreached(), trying.Catchers()
+        assert trying.outcome_of(trial, runner, traced, *known).outcome == outcome
         assert runs == [["fast", "slow"], None][:expected]
+        assert forgotten == [0, expected]  # no machine code from before, and none left
 
 
 @pytest.mark.slow(reason="each run of the tests compiles the functions again")
