@@ -214,13 +214,16 @@ def items(every=1):
     return [*list(right_items())[::every], *list(wrong_items())[::every]]
 
 
-def gradients_of(item):
+def gradients_of(item, added=0.0):
     """Return the gradients of an item at several points, with cotangents that are drawn.
 
     Parameters
     ----------
     item : Item
         A right or a wrong item.
+    added : float
+        The most that is added to each entry of the differentiated inputs.  By default, an entry
+        that is zero stays zero, and so at a kink.
 
     Returns
     -------
@@ -234,6 +237,8 @@ def gradients_of(item):
         inputs = list(module.check_inputs())
         for j in module.WRT if n else ():
             inputs[j] = inputs[j] * (1 + MOVED * rng.uniform(-1, 1, size=np.shape(inputs[j])))
+        for j in module.WRT if added else ():
+            inputs[j] = inputs[j] + added * rng.uniform(-1, 1, size=np.shape(inputs[j]))
         try:
             with warnings.catch_warnings(), np.errstate(all="ignore"):
                 warnings.simplefilter("ignore")

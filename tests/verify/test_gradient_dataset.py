@@ -84,6 +84,44 @@ def require_distinct(name):
     assert len(set(keys)) == len(keys) > 3
 
 
+def chosen_rows(name):
+    """Return the rows that the command chooses for a function, without the forms."""
+    hand, made = choose.of_function(name)
+    found = [*hand, *choose.tidied([(name, each) for each in made])]
+    return [each["row"] for each in found if not choose.is_allowed(each["row"])]
+
+
+def committed_rows(name):
+    rows = [{**row} for row in ROWS if row["function"] == name]
+    return [{key: row[key] for key in row if key != "form"} for row in rows]
+
+
+@pytest.mark.parametrize("name", ["conv_transpose", "relu_zeros"])
+def test_the_command_chooses_the_committed_mistakes_again(name, tmp_path, monkeypatch):
+    """The mistakes do not depend on a folder with other settings for the formatter."""
+    (tmp_path / "ruff.toml").write_text('[format]\nquote-style = "preserve"\n')
+    monkeypatch.setattr(choose.tempfile, "tempdir", str(tmp_path))
+    assert chosen_rows(name) == committed_rows(name)
+
+
+def test_a_comparison_that_shows_at_a_kink_only_is_allowed():
+    (row,) = (
+        row
+        for row in committed_rows("relu_zeros")
+        if row["kinds"] == ["comparison"] and "(x < 0)" in row["by"]
+    )
+    assert not choose.is_allowed(row)
+    assert choose.is_allowed({**row, "by": row["by"].replace("x < 0", "x >= 0")})
+    assert not choose.is_allowed({**row, "by": row["by"].replace("x < 0", "x > 0.5")})
+
+
+@pytest.mark.slow(reason="every function is chosen again, for ten minutes")
+def test_the_command_chooses_the_committed_file_again(tmp_path, monkeypatch):
+    monkeypatch.setattr(choose, "WRONG", tmp_path / "wrong.jsonl")
+    choose.main()
+    assert choose.WRONG.read_bytes() == dataset.WRONG.read_bytes()
+
+
 @pytest.mark.slow(reason="four thousand files are run; the test command runs three functions")
 @pytest.mark.parametrize("name", sorted({row["function"] for row in ROWS}))
 def test_all_wrong_items_are_distinct(name):
