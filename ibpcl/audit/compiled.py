@@ -66,9 +66,13 @@ class Compiled:
     functions : dict of str to ast.FunctionDef
         All functions of the file, by name.
     trees : dict of str to ast.FunctionDef
-        Those that the gradient runs and the forward does not.
+        Those that the gradient or the forward runs.  A forward may compute slopes for the gradient.
+    own : set of str
+        Names of those that the gradient runs and the forward does not.
     is_compiled : bool
         Whether Numba compiles one of the functions that the gradient runs.
+    is_wrapped : bool
+        Whether a decorator has put another function around the gradient.
     name : str
         Name of the gradient function.
     """
@@ -87,10 +91,14 @@ class Compiled:
         reached = _reached(functions, [self.name, *handed])
         self.is_compiled = any(_is_numba(getattr(module, name, None)) for name in reached)
         shared = _reached(functions, [forward], handed)
-        self.trees = {name: functions[name] for name in functions if name in reached - shared}
+        self.own = reached - shared
+        self.is_wrapped = inspect.unwrap(target.gradient) is not target.gradient
+        self.trees = {name: functions[name] for name in functions if name in reached | shared}
 
     def edits(self, most=0):
         """Return the changes of all functions, spread over lines and kinds.
+
+        Those of functions that the forward runs as well come last: most of them change the output.
 
         Parameters
         ----------
@@ -107,12 +115,12 @@ class Compiled:
             for edit in planted(tree):
                 groups.setdefault((name, edit.node.lineno, edit.kind), []).append((name, edit))
         rounds = [
-            (depth, at, each)
+            (each[0] not in self.own, depth, at, each)
             for at, group in enumerate(groups.values())
             for depth, each in enumerate(group)
         ]
         limit = min(MOST, EACH * most) if most else MOST
-        return [each for _, _, each in sorted(rounds, key=lambda item: item[:2])[:limit]]
+        return [each for *_, each in sorted(rounds, key=lambda item: item[:3])[:limit]]
 
     def callers(self, name):
         """Return the lines of the functions of the file that run one of them, and of itself.

@@ -128,13 +128,19 @@ def _of_target(module, target, path, calls, seed, timeout, trying):
     try:
         with Trap() as trap, limit(timeout), first_lines():
             given = calls.get(target.name, [])
-            code = _compiled(module, target, path)
-            if code is not None:
+            code = _in_file(module, target, path)
+            families = None
+            if code is None or not code.is_compiled:
+                try:
+                    families = families_of(module, target, given, seed)
+                except (UserError, TypeError, ValueError, AttributeError):
+                    if code is None:
+                        raise
+            if families is None:
                 found = compiled.plant(
                     code, module, target, given, seed, trying, replaced, _of_edit
                 )
                 return {"name": target.name, "state": "planted", "note": "", **found}
-            families = families_of(module, target, given, seed)
             note = _note(families[0].points[0].problem)
             return {"name": target.name, "state": "planted", "note": note, **plant(families, path)}
     except TimeUp as up:
@@ -144,12 +150,16 @@ def _of_target(module, target, path, calls, seed, timeout, trying):
     return {"name": target.name, "state": "left out", "words": " ".join(words.split())}
 
 
-def _compiled(module, target, path):
-    """Return the functions that a gradient runs if Numba compiles one of them, else None."""
+def _in_file(module, target, path):
+    """Return the functions of a pair that is changed in its file as a whole, else None.
+
+    Numba compiles one of them, or a decorator has put another function around the gradient.
+    """
     if target.gradient is None or target.kind is not None:
         return None
     code = compiled.Compiled(module, target, path)
-    return code if code.is_compiled and code.name in code.trees else None
+    is_needed = code.is_compiled or code.is_wrapped
+    return code if is_needed and code.name in code.own else None
 
 
 def _of_edit(code, name, edit, replacements, results):

@@ -59,7 +59,7 @@ def test_the_functions_of_the_gradient_alone_are_changed(file):
     module = loading.load(str(file)).module
     target = discovery.find(discovery.targets_in(module), "scale")
     code = compiled.Compiled(module, target, str(file))
-    assert code.is_compiled and list(code.trees) == ["_slope", "scale_vjp"]
+    assert code.is_compiled and code.own == {"_slope", "scale_vjp"}
     plain = LAYERS.replace("@njit\n", "").replace("from numba import njit\n", "")
     file.write_text(plain)
     module = loading.load(str(file)).module
@@ -93,7 +93,7 @@ def test_kernels_are_judged_in_single_precision(monkeypatch):
     module = loading.load(kernels.__file__).module
     target = discovery.find(discovery.targets_in(module), "kl")
     code = compiled.Compiled(module, target, kernels.__file__)
-    assert code.is_compiled and {"_means", "_scales", "_gradients"} <= set(code.trees)
+    assert code.is_compiled and {"_means", "_scales", "_gradients"} <= code.own
     rng = np.random.default_rng(0)
     names = ("mu", "log_sigma", "prior_mu", "prior_log_sigma")
     drawn = {name: rng.normal(size=(2, 3)).astype(np.float32) for name in names}
@@ -114,7 +114,7 @@ def test_functions_that_the_forward_hands_to_the_gradient_are_changed(file):
     module = loading.load(str(file)).module
     target = discovery.find(discovery.targets_in(module), "scale")
     code = compiled.Compiled(module, target, str(file))
-    assert set(code.trees) == {"_slope", "_double", "scale_vjp", "_pull_vjp", "_twice"}
+    assert code.own == {"_slope", "_double", "scale_vjp", "_pull_vjp", "_twice"}
 
 
 def test_tests_of_the_callers_run_first_and_all_others_after_them(file):
@@ -146,6 +146,50 @@ def test_tests_of_the_callers_run_first_and_all_others_after_them(file):
         assert trying.outcome_of(trial, runner, traced, *known).outcome == outcome
         assert runs == [["fast", "slow"], None][:expected]
         assert forgotten == [0, expected]  # no machine code from before, and none left
+
+
+SLOPES = '''import functools
+import numpy as np
+
+
+def logged(function):
+    @functools.wraps(function)
+    def call(*arguments):
+        return function(*(each.value if isinstance(each, Box) else each for each in arguments))
+
+    return call
+
+
+class Box:
+    def __init__(self, value):
+        self.value = value
+
+
+def square(x):
+    out = x * x
+    slope = 2 * x
+    return out, Box(slope)
+
+
+@logged
+def square_vjp(dout, slope):
+    return dout * slope
+
+
+def check_inputs():
+    return {"x": np.array([0.3, -0.5, 0.8])}
+'''
+
+
+def test_slopes_of_the_forward_and_a_wrapped_gradient_are_changed(file):
+    """The source of the gradient alone does not run, because a decorator opens the cache."""
+    file.write_text(SLOPES)
+    (message,) = planting.Program().plant(str(file), [], {}, 0, 200.0)
+    assert message["state"] == "planted", message
+    lines = [SLOPES.splitlines()[each["line"] - 1] for each in message["mutants"]]
+    assert any("slope = 2" in line for line in lines)
+    assert any("dout * slope" in line for line in lines)
+    assert message["forward"] > 0 and not any("out = x" in line for line in lines)
 
 
 @pytest.mark.slow(reason="each run of the tests compiles the functions again")
