@@ -27,9 +27,9 @@ from ibpcl.verify.prepare import prepare
 from ibpcl.verify.running.trap import limit
 
 MOST = 60  # changes of one function that are compiled: each takes a second or more
+ORDER = 75  # seed of the order of lines and kinds
 LEAST = 1e-5  # relative difference of outputs that differ, in single precision as well
 CALLS = 6  # calls of the project's tests whose arguments are points: a call costs little
-EACH = 3  # changes that are compiled for each mistake that is tried: many have the same numbers
 COMPILING = 60.0  # seconds to load and compile a changed file
 
 
@@ -95,15 +95,11 @@ class Compiled:
         self.is_wrapped = inspect.unwrap(target.gradient) is not target.gradient
         self.trees = {name: functions[name] for name in functions if name in reached | shared}
 
-    def edits(self, most=0):
+    def edits(self):
         """Return the changes of all functions, spread over lines and kinds.
 
-        Those of functions that the forward runs as well come last: most of them change the output.
-
-        Parameters
-        ----------
-        most : int
-            The number of mistakes that will be tried; 0 for all.
+        The order is drawn, so that the first ones are spread too.  Changes of functions that the
+        forward runs as well come last: most of them change the output.
 
         Returns
         -------
@@ -114,13 +110,13 @@ class Compiled:
         for name, tree in self.trees.items():
             for edit in planted(tree):
                 groups.setdefault((name, edit.node.lineno, edit.kind), []).append((name, edit))
+        places = np.random.default_rng(ORDER).permutation(len(groups))
         rounds = [
             (each[0] not in self.own, depth, at, each)
-            for at, group in enumerate(groups.values())
+            for at, group in zip(places, groups.values(), strict=True)
             for depth, each in enumerate(group)
         ]
-        limit = min(MOST, EACH * most) if most else MOST
-        return [each for *_, each in sorted(rounds, key=lambda item: item[:3])[:limit]]
+        return [each for *_, each in sorted(rounds, key=lambda item: item[:3])]
 
     def callers(self, name):
         """Return the lines of the functions of the file that run one of them, and of itself.
@@ -213,7 +209,8 @@ def plant(code, module, target, calls, seed, most, replaced, mutant_of):
     Returns
     -------
     dict
-        As :func:`ibpcl.audit.planting.plant` returns, and ``compiled``, which is True.
+        As :func:`ibpcl.audit.planting.plant` returns, with ``compiled``, which is True, and
+        ``left``, the number of changes that were not compiled.
 
     Raises
     ------
@@ -223,7 +220,12 @@ def plant(code, module, target, calls, seed, most, replaced, mutant_of):
     given = _points(module, target, calls, seed)
     counts = dict.fromkeys(("planted", "equivalent", "repeated", "raising", "forward"), 0)
     seen = {}
-    for n, (name, edit) in enumerate(code.edits(most)):
+    edits = code.edits()
+    left = len(edits)
+    for n, (name, edit) in enumerate(edits[:MOST]):
+        if most and len(seen) == most:
+            break
+        left -= 1
         parts = code.repair(edit)
         if not parts:
             continue
@@ -239,6 +241,7 @@ def plant(code, module, target, calls, seed, most, replaced, mutant_of):
     return {
         **counts,
         "compiled": True,
+        "left": left,
         "line": code.trees[code.name].lineno,
         "mutants": list(seen.values()),
     }

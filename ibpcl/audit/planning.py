@@ -234,7 +234,7 @@ def _planned(message, file, judged, traced, most):
         message["name"],
         message["line"],
         **counts,
-        left_over=len(found) - len(chosen),
+        left_over=len(found) - len(chosen) + message.get("left", 0),
         note=message["note"],
     )
     text = (judged / file).read_text(encoding="utf-8")

@@ -71,8 +71,12 @@ def test_the_functions_of_the_gradient_alone_are_changed(file):
 def test_wrong_changes_are_kept_and_the_file_stays_as_it_is(file, monkeypatch, most):
     monkeypatch.setattr(compiled, "MOST", most)
     (message,) = planting.Program().plant(str(file), [], {}, 0, 200.0)
-    assert message["state"] == "planted" and message["planted"] == most
+    assert message["state"] == "planted" and message["planted"] == most and message["left"] > 0
     assert message["mutants"] and file.read_text() == LAYERS
+    (enough,) = planting.Program().plant(str(file), [], {}, 0, 200.0, trying=1)
+    assert len(enough["mutants"]) == 1 and enough["planted"] + enough["left"] == (
+        message["planted"] + message["left"]
+    )
     assert [path.name for path in file.parent.glob("*.py")] == ["layers.py"]
     for mutant in message["mutants"]:
         text = planting.replaced(LAYERS, planning.replacements_of(mutant))
