@@ -403,7 +403,7 @@ def outcome_of(trial, runner, traced, unreached, catchers):
     unreached : Unreached
         What is known about statements that no test runs.
     catchers : Catchers
-        What is known about the tests.
+        The tests that have caught mistakes.
 
     Returns
     -------
@@ -422,7 +422,7 @@ def outcome_of(trial, runner, traced, unreached, catchers):
 
 
 def _outcome_of(trial, runner, traced, unreached, catchers):
-    """Return the outcome of the tests with a mistake, with the machine code that is there."""
+    """Return the outcome of the tests with a mistake, without removing machine code."""
     tests = trial.tests
     if tests == []:
         if not unreached.is_untraced(trial, runner, traced):
