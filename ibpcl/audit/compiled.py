@@ -96,27 +96,32 @@ class Compiled:
         self.trees = {name: functions[name] for name in functions if name in reached | shared}
 
     def edits(self):
-        """Return the changes of all functions, spread over lines and kinds.
+        """Return changes of the functions, spread over lines and kinds.
 
-        The order is drawn, so that the first ones are spread too.  Changes of functions that the
-        forward runs as well come last: most of them change the output.
+        Those of functions that the forward runs as well come last, and only if there are few
+        others: most of them change the output.
 
         Returns
         -------
         list of tuple
             The name of a function and an edit.
         """
+        own = self._spread(self.own)
+        return own if len(own) >= MOST else own + self._spread(set(self.trees) - self.own)
+
+    def _spread(self, names):
+        """Return the changes of some functions in a drawn order: the first are spread too."""
         groups = {}
         for name, tree in self.trees.items():
-            for edit in planted(tree):
+            for edit in planted(tree) if name in names else ():
                 groups.setdefault((name, edit.node.lineno, edit.kind), []).append((name, edit))
         places = np.random.default_rng(ORDER).permutation(len(groups))
         rounds = [
-            (each[0] not in self.own, depth, at, each)
+            (depth, at, each)
             for at, group in zip(places, groups.values(), strict=True)
             for depth, each in enumerate(group)
         ]
-        return [each for *_, each in sorted(rounds, key=lambda item: item[:3])]
+        return [each for *_, each in sorted(rounds, key=lambda item: item[:2])]
 
     def callers(self, name):
         """Return the lines of the functions of the file that run one of them, and of itself.
@@ -210,7 +215,7 @@ def plant(code, module, target, calls, seed, most, replaced, mutant_of):
     -------
     dict
         As :func:`ibpcl.audit.planting.plant` returns, with ``compiled``, which is True, and
-        ``left``, the number of changes that were not compiled.
+        ``left``, the number of changes of the gradient's own functions that were not compiled.
 
     Raises
     ------
@@ -221,11 +226,11 @@ def plant(code, module, target, calls, seed, most, replaced, mutant_of):
     counts = dict.fromkeys(("planted", "equivalent", "repeated", "raising", "forward"), 0)
     seen = {}
     edits = code.edits()
-    left = len(edits)
+    left = sum(name in code.own for name, _ in edits)
     for n, (name, edit) in enumerate(edits[:MOST]):
         if most and len(seen) == most:
             break
-        left -= 1
+        left -= name in code.own
         parts = code.repair(edit)
         if not parts:
             continue
