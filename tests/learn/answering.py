@@ -80,8 +80,8 @@ def names_in(checked):
 def says_only_that_it_is_wrong(words):
     """Return whether the words about an answer without parts give no reason."""
     plain = (
-        r"off by [-\d.e+]+|not a number.*|not finite|.*must return.*|. is not the answer|shape .*"
-        r"|it rejects \d+ of \d+ wrong gradients.*"
+        r"too (large|small)(: .*)?|the sign is wrong|not a number.*|not finite|.*must return.*"
+        r"|. is not the answer|it rejects \d+ of \d+ wrong gradients.*"
     )
     return re.fullmatch(plain, words) is not None
 

@@ -2,10 +2,12 @@
 
 ``answers/`` has a table of wrong answers for each chapter.  An entry is a piece of text of the
 reference, the wrong text in its place, and the name of the mistake, if the verdict has one.  Names
-are kinds of mistakes, or for a number the sentence about it.  The folders have whole chapters that
-are solved in another way than the reference.
+are kinds of mistakes, or for a number the sentence about it.  A fourth text is the sentence of the
+chapter's own list of mistakes, if the wrong text is another form of one of these.  The folders have
+whole chapters that are solved in another way than the reference.
 """
 
+import re
 import warnings
 from collections import Counter
 
@@ -20,7 +22,9 @@ from answering import (
 )
 from quick import quick
 
+from ibpcl.classroom.assignments.mistakes import mistakes
 from ibpcl.learn.chapters import chapter_of, chapters
+from ibpcl.verify import check_value
 
 FORMS = sorted(ANSWERS.glob("chapter_*/right_*.py"))
 FEWEST_WRONG = 5
@@ -28,6 +32,13 @@ FEWEST_RIGHT = 3
 # Exercises whose mistakes take seconds to name.
 SLOW = {"6.1", "6.2", "7.2", "7.4", "8.2", "8.3", "8.5", "16.1", "16.2", "16.4"}
 TABLE = list(wrong_answers())
+# Exercises whose usual mistakes have names in the list of their chapter, with the number of names.
+LISTED = Counter(
+    re.sub("[a-z]$", "", mistake["task"])
+    for chapter in chapters()
+    for mistake in mistakes(chapter.assignment)
+    if "words" in mistake
+)
 
 
 @pytest.fixture
@@ -61,6 +72,31 @@ def test_a_wrong_answer_is_refused_with_a_true_name_or_none(judge, chapter, exer
 def test_all_wrong_answers_are_refused_with_a_true_name_or_none(judge, chapter, exercise, wrong):
     for one in wrong:
         assert_refused(judge, chapter, exercise, one)
+
+
+@pytest.mark.parametrize(
+    "exercise",
+    quick(
+        ["10.3", "14.1", "14.2", "14.3", "14.6", "15.2", "15.3", "18.1"],
+        LISTED,
+        "a second; all of them in half a minute",
+    ),
+)
+def test_the_chapters_own_names_are_given_to_their_mistakes_alone(judge, exercise):
+    chapter = chapter_of(exercise.partition(".")[0])
+    names = {
+        with_mistake(chapter, exercise, each["replace"], each["by"]): each["words"]
+        for each in mistakes(chapter.assignment)
+        if "words" in each and re.fullmatch(f"{exercise}[a-z]?", each["task"])
+    }
+    (others,) = [wrong for _, number, wrong in TABLE if number == exercise]
+    texts = {with_mistake(chapter, exercise, *each[:2]): "".join(each[3:]) for each in others}
+    assert len(set(names.values())) == LISTED[exercise]
+    assert len([text for text in texts if not texts[text] and text not in names]) >= 3  # controls
+    for text, expected in (texts | names).items():
+        lines = " ".join(judge(chapter, text, exercise)[exercise].lines)
+        told = [words for words in names.values() if words in lines]
+        assert told == [expected] * bool(expected), text
 
 
 def assert_refused(judge, chapter, exercise, wrong):
@@ -174,3 +210,34 @@ def test_a_wrong_value_at_extreme_inputs_comes_with_one_of_them(judge):
     shift = "e = np.exp(x - x.max())"
     lines = judge(chapter, with_mistake(chapter, "0.1", shift, "e = np.exp(x)"), "0.1")["0.1"].lines
     assert any("for instance nan at [0] (x = " in line for line in lines), lines
+
+
+NUMBERS = [
+    (chapter, exercise, tasks[0])
+    for chapter in chapters()
+    for exercise, tasks in chapter.exercises.items()
+    if tasks[0].kind == "number"
+]
+
+
+@pytest.mark.parametrize(
+    ("chapter", "exercise", "task"), NUMBERS, ids=[exercise for _, exercise, _ in NUMBERS]
+)
+def test_a_verdict_on_a_number_does_not_give_it_away(judge, chapter, exercise, task):
+    right = float(getattr(chapter.assignment.reference(), task.function)())
+    for wrong in (1.7 * right, 0.61 * right, 23 * right, right / 31, -1.9 * right):
+        source = f"def {task.function}():\n    return {wrong!r}\n"
+        (line,) = judge(chapter, source, exercise)[exercise].lines
+        assert not tells(line, wrong, right), line
+        assert ("too large" in line) == (wrong > right)
+    assert tells(check_value(1.7 * right, right).words, 1.7 * right, right)  # a control
+
+
+def tells(line, wrong, right):
+    """Return whether a number in a verdict is the right one, or its difference from the answer."""
+    told = [float(each) for each in re.findall(r"-?\d+(?:\.\d+)?(?:e[-+]?\d+)?", line)]
+    return any(
+        abs(guess - right) < 1e-3 * right
+        for each in told
+        for guess in (each, wrong - each, wrong + each)
+    )

@@ -13,6 +13,7 @@ import numpy as np
 
 from ibpcl.classroom.assignments import variants
 from ibpcl.classroom.assignments.assignment import find
+from ibpcl.classroom.assignments.mistakes import mistakes, planted
 from ibpcl.classroom.authoring import statement_check
 from ibpcl.classroom.authoring.handout import blank
 from ibpcl.classroom.intake.submission import Submission
@@ -22,8 +23,6 @@ from ibpcl.classroom.judging.judge import Case, judge
 from ibpcl.classroom.judging.running import parallel
 from ibpcl.classroom.judging.running.session import Session
 from ibpcl.classroom.judging.verdict import Verdict
-from ibpcl.errors import UserError
-from ibpcl.storage import read_toml
 
 STUDENT = "selftest"
 KEY = b"the gate of the kit"
@@ -50,23 +49,6 @@ class Outcome:
     ok: bool
     words: str
     named: bool | None = None
-
-
-def mistakes(assignment):
-    """Return the planted mistakes of an assignment.
-
-    Parameters
-    ----------
-    assignment : Assignment
-        The assignment.
-
-    Returns
-    -------
-    list of dict
-        Entries of ``mistakes.toml``.
-    """
-    path = assignment.files.get("mistakes.toml", assignment.folder / "mistakes.toml")
-    return read_toml(path).get("mistake", []) if path.exists() else []
 
 
 def cases(assignment):
@@ -199,35 +181,6 @@ def solution(assignment, variant="base", key=variants.PUBLIC, student=STUDENT):
         with np.printoptions(threshold=10**6, precision=17):
             text += f"\n\ndef proof_{task}():\n    return {tuple(inputs.values())!r}, {dout!r}\n"
     return text
-
-
-def planted(assignment, mistake):
-    """Return the reference with one planted mistake.
-
-    Parameters
-    ----------
-    assignment : Assignment
-        The assignment.
-    mistake : dict
-        Entry of ``mistakes.toml``.
-
-    Returns
-    -------
-    str
-        Python text.
-
-    Raises
-    ------
-    UserError
-        If the text to replace does not occur exactly once.
-    """
-    source = assignment.source(mistake.get("variant", "base"))
-    if (count := source.count(mistake["replace"])) != 1:
-        raise UserError(
-            f"class: {assignment.name}: mistake {mistake['label']!r}: its text occurs {count} "
-            "times, not once"
-        )
-    return source.replace(mistake["replace"], mistake["by"])
 
 
 def submission_of(assignment, source, student=STUDENT):

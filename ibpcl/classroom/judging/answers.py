@@ -25,6 +25,11 @@ def judge_number(task, verdict, case):
     """
     given = _number(case.session.plain(task.function, ()))
     right = getattr(case.reference, task.function)()
+    if np.ndim(given):
+        verdict.state = "wrong"
+        shape = np.shape(given)
+        verdict.words = [f"{task.function} must return a number, not an array of shape {shape}"]
+        return
     try:
         slips = getattr(case.reference, f"{task.function}_slips", dict)()
         found = check_value(given, right, slips, rtol=task.rtol)
@@ -34,7 +39,8 @@ def judge_number(task, verdict, case):
         return
     verdict.state = "right" if found.ok else "wrong"
     verdict.points = task.points if found.ok else 0.0
-    verdict.words = [_ended(task, "right")] if found.ok else [found.words]
+    words = _side(float(given), right) if found.kind == "wrong" else found.words
+    verdict.words = [_ended(task, "right")] if found.ok else [words]
 
 
 def judge_choice(task, verdict, case):
@@ -109,6 +115,25 @@ def judge_counterexample(task, verdict, case):
     verdict.words = [f"{task.exhibit}: {reason}"] if reason else [_ended(task, "right")]
 
 
+def _side(given, right):
+    """Return on which side of the right number a wrong one is, and in which order of magnitude.
+
+    The difference would give the right number away.
+
+    Examples
+    --------
+    >>> _side(0.3, 0.25), _side(0.3, -0.25), _side(0.001, 0.25)
+    ('too large', 'the sign is wrong', 'too small: less than a tenth of the right number')
+    """
+    if given * right < 0:
+        return "the sign is wrong"
+    if abs(given) > 10 * abs(right) > 0:
+        return "too large: more than ten times the right number"
+    if 10 * abs(given) < abs(right):
+        return "too small: less than a tenth of the right number"
+    return "too large" if given > right else "too small"
+
+
 def _number(given):
     """Return a single number as a scalar, also if it comes in a list or an array."""
     value = as_array(given) if isinstance(given, (list, tuple)) else given
@@ -125,7 +150,7 @@ def _letter(task, verdict, case):
         verdict.state = "missing"
         verdict.words = ["not filled in yet"]
         return None
-    if letter not in letters:
+    if not isinstance(letter, str) or letter not in letters:
         verdict.state = "wrong"
         verdict.words = [f"{task.function} must return one of {', '.join(letters)}"]
         return None

@@ -11,9 +11,9 @@ WRONG = {
     "1.2": letters("b", "abc"),
     "1.3": [
         (CURVE, "return (plus - zero + minus) / (h * h)", "other_input"),
-        (CURVE, "return (plus - 2 * zero + minus) / h", "other_input"),
+        (CURVE, "return (plus - 2 * zero + minus) / h", "other_quantity"),
         (CURVE, "return (plus - 2 * zero + minus) / (2 * h * h)", "constant_factor"),
-        (CURVE, "return (plus - minus) / (2 * h)"),
+        (CURVE, "return (plus - minus) / (2 * h)", "other_quantity"),
         (CURVE, "return -(plus - 2 * zero + minus) / (h * h)", "sign"),
         (CURVE, "return (plus + 2 * zero + minus) / (h * h)", "other_input"),
         (CURVE, "return (plus - 2 * zero + minus) / (4 * h * h)", "constant_factor"),

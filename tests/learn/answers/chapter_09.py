@@ -10,8 +10,8 @@ PULL = "return dmu, -dmu, -ddivergence * t * t / sigma_0"
 
 WRONG = {
     "9.1": [
-        (COOL, "return np.linspace(start, end, steps)"),
-        (COOL, COOL.replace("(steps - 1)", "steps"), "missing_term"),
+        (COOL, "return np.linspace(start, end, steps)", "other_quantity"),
+        (COOL, COOL.replace("(steps - 1)", "steps"), "other_quantity"),
         (COOL, COOL.replace("end / start", "start / end"), "elementwise_factor"),
         (COOL, COOL.replace("np.arange(steps)", "np.arange(1, steps + 1)"), "constant_factor"),
         (COOL, COOL.replace("return start * ", "return "), "elementwise_factor"),
@@ -21,12 +21,12 @@ WRONG = {
     "9.2": [
         (ADAM, ADAM.replace("np.sqrt(s / (1 - 0.999**step)) + 1e-8", "np.sqrt(s + 1e-8)")),
         (ADAM, ADAM.replace("+ 1e-8", "+ 1e-7")),
-        (ADAM, "direction = m / (np.sqrt(s) + 1e-8)"),
+        (ADAM, "direction = m / (np.sqrt(s) + 1e-8)", "other_quantity"),
         (ADAM, "direction = gradient", "other_quantity"),
         (
             ADAM,
             ADAM.replace("np.sqrt(s / (1 - 0.999**step))", "s / (1 - 0.999**step)"),
-            "other_function",
+            "other_quantity",
         ),
         (ADAM, ADAM.replace("0.999**step", "0.999 ** (step - 1)")),
         (ADAM, ADAM.replace("0.999**step", "0.9**step")),

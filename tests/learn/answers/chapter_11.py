@@ -105,6 +105,11 @@ WRONG = {
         (IMITATION, IMITATION.replace("np.log(p) - log_q", "log_q - np.log(p)"), "sign"),
         (IMITATION, IMITATION.replace("np.sum", "np.mean"), "mean"),
         (IMITATION, IMITATION.replace("p * (np", "np.exp(log_q) * (np", 1)),
+        (
+            IMITATION,
+            IMITATION.replace("p * (np.log(p) - log_q)", "np.exp(log_q) * (log_q - np.log(p))"),
+            "other_quantity",
+        ),
         (IMITATION, IMITATION.replace("(np.log(p) - log_q)", "-log_q"), "missing_term"),
         (TAUGHT, "return dkl * q", "missing_term"),
         (TAUGHT, "return dkl * (p - q)", "sign"),

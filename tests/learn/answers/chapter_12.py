@@ -40,7 +40,7 @@ WRONG = {
     ],
     "12.2": [
         (ESTIMATE, "return np.log(np.exp(log_w).mean(axis=0))"),
-        (ESTIMATE, "return log_w.mean(axis=0)", "other_input"),
+        (ESTIMATE, "return log_w.mean(axis=0)", "other_quantity"),
         (ESTIMATE, "return largest + np.log(np.exp(log_w - largest).sum(axis=0))", "mean"),
         (ESTIMATE, "return np.log(np.exp(log_w - largest).mean(axis=0))", "missing_term"),
         (ESTIMATE, "return largest", "missing_term"),

@@ -18,7 +18,7 @@ WRONG = {
             "missing_term",
         ),
         (DENSITY, DENSITY.replace("return ", "return np.exp(") + ")", "other_result"),
-        ("t = (np.log(x) - mu) / sigma", "t = (x - mu) / sigma", "other_function"),
+        ("t = (np.log(x) - mu) / sigma", "t = (x - mu) / sigma", "other_quantity"),
         ("t = (np.log(x) - mu) / sigma", "t = (np.log(x) - mu) / sigma**2", "elementwise_factor"),
     ],
     "13.2": [

@@ -57,8 +57,8 @@ WRONG = {
         ),
     ],
     "17.5": [
-        (GAPS, GAPS.replace("z[:, 1:] & ~z[:, :-1]", "~z[:, 1:] & z[:, :-1]")),
-        (GAPS, GAPS.replace(".any(axis=1)", ""), "other_function"),
+        (GAPS, GAPS.replace("z[:, 1:] & ~z[:, :-1]", "~z[:, 1:] & z[:, :-1]"), "other_quantity"),
+        (GAPS, GAPS.replace(".any(axis=1)", ""), "other_quantity"),
         (GAPS, "return 1 - " + GAPS.removeprefix("return "), "other_result"),
         (GAPS, GAPS.replace("np.mean", "np.sum"), "mean"),
         (GAPS, GAPS.replace("any", "all"), "other_function"),

@@ -14,7 +14,7 @@ WRONG = {
             "return theta * f0 + (1 - theta) * f1, (",
             "other_input",
         ),
-        (MEAN, MEAN.replace("theta * (1 - theta) * (f1", "(f1")),
+        (MEAN, MEAN.replace("theta * (1 - theta) * (f1", "(f1"), "elementwise_factor"),
         (MEAN, MEAN.replace("(f1 - f0)", "(f0 - f1)"), "sign"),
         (
             MEAN,
@@ -41,7 +41,7 @@ WRONG = {
     ],
     "18.3": [
         (OPPOSITE, OPPOSITE.replace(" / 2", ""), "constant_factor"),
-        (OPPOSITE, OPPOSITE.replace("np.abs(phi)", "phi"), "other_function"),
+        (OPPOSITE, OPPOSITE.replace("np.abs(phi)", "phi"), "other_quantity"),
         (OPPOSITE, OPPOSITE.replace("np.abs(phi)", "-np.abs(phi)")),
         (OPPOSITE, OPPOSITE.replace("(b - opposite)", "(opposite - b)"), "sign"),
         (OPPOSITE, OPPOSITE.replace("(b - opposite) / 2", "(b - 0.5)")),

@@ -34,7 +34,7 @@ WRONG = {
         (ERROR, "return np.abs(claimed - slopes).max()", "elementwise_factor"),
         (ERROR, "return np.abs(claimed - slopes).mean() / np.abs(slopes).max()", "other_function"),
         (ERROR, "return (claimed - slopes).max() / np.abs(slopes).max()", "other_function"),
-        (ERROR, "return np.abs((claimed - slopes) / slopes).max()"),
+        (ERROR, "return np.abs((claimed - slopes) / slopes).max()", "other_quantity"),
     ],
     "19.3": [
         (

@@ -1,5 +1,8 @@
 """Mutants: the reference solution with one slip, for comparison with a hand-in's values.
 
+The slips are those of the assignment's own list that have words there, and those of the table of
+usual slips.
+
 Mutants run in the judge's process, and nothing of them reaches the hand-in.  A mutant that returns
 the same numbers at every point identifies the mistake, and replaces the student's function wherever
 that must be computed.
@@ -14,6 +17,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ibpcl.classroom.assignments import mistakes
+from ibpcl.classroom.assignments.assignment import module as module_of
 from ibpcl.codeview.planting import SENTENCES, places_in, planted
 from ibpcl.codeview.rewrite import Edit, in_place
 from ibpcl.codeview.syntax import name_of
@@ -37,6 +42,29 @@ class Mutant(NamedTuple):
     kind: str
     words: str
     function: object
+
+
+def listed(assignment, task, variant):
+    """Yield the mutants of an assignment's own list that it describes in words.
+
+    Parameters
+    ----------
+    assignment : ibpcl.classroom.assignments.assignment.Assignment
+        The assignment.
+    task : ibpcl.classroom.assignments.assignment.Task
+        The task whose mistakes are meant.
+    variant : str
+        Name of the variant.
+
+    Yields
+    ------
+    Mutant
+    """
+    for mistake in mistakes.mistakes(assignment):
+        here = (mistake.get("task"), mistake.get("variant", "base")) == (task.id, variant)
+        if here and "words" in mistake:
+            wrong = module_of(mistakes.planted(assignment, mistake), f"{assignment.name}_listed")
+            yield Mutant(mistake["kinds"][0], mistake["words"], getattr(wrong, task.function))
 
 
 def mutants_of(source, function, module, kept=()):

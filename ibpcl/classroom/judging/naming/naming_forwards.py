@@ -1,13 +1,13 @@
 """Names for the mistake in a forward, from its values alone.
 
-The following explanations are tried one after another: too few digits, the answer to another
-variant of the assignment, a change of the whole result, a change of an input, an error that is a
-ratio of sizes, the reference with one slip, and an error that depends on some inputs only.  All but
-the first and the last are exact: they must reproduce the same numbers at every point that was
-judged.
+The following explanations are tried one after another: too few digits, a mistake that the
+assignment's own list describes in words, the answer to another variant of the assignment, a change
+of the whole result, a change of an input, an error that is a ratio of sizes, the reference with one
+slip, and an error that depends on some inputs only.  All but the first and the last are exact: they
+must reproduce the same numbers at every point that was judged.
 """
 
-from itertools import combinations
+from itertools import combinations, islice
 from typing import NamedTuple
 
 import numpy as np
@@ -28,7 +28,7 @@ from ibpcl.classroom.judging.naming.changes import (
     of_axes,
     of_result_axes,
 )
-from ibpcl.classroom.judging.naming.mutants import called, mutants_of, quietly
+from ibpcl.classroom.judging.naming.mutants import called, listed, mutants_of, quietly
 
 EXACT = 1e-7  # relative error at which two functions count as the same
 SINGLE = 1e-6  # relative error from computing in single precision
@@ -106,6 +106,7 @@ def explain(task, case, seen):
     reference = case.function(task)
     searches = (
         _of_digits,
+        _of_own_list,
         _of_whole,
         _of_other_variants,
         _of_results,
@@ -188,6 +189,24 @@ def _of_digits(task, case, seen, reference):
     if all(is_same(each.out, each.expected, SINGLE) for each in seen):
         words = "right to seven digits only, as if it were computed in single precision (float32)"
         yield Explanation("precision", words, reference)
+
+
+def _of_own_list(task, case, seen, reference):
+    """Yield a mistake that the assignment's own list describes in words."""
+    yield from _fitting(quietly(listed(case.assignment, task, case.variant)), task, seen)
+
+
+def _fitting(mutants, task, seen):
+    """Yield the mutants that give these results."""
+    for mutant in mutants:
+        function = _without_cache(mutant.function, task)
+        if fits(function, seen):
+            yield Explanation(mutant.kind, mutant.words, function)
+
+
+def _without_cache(function, task):
+    """Return a function of the reference that returns its value alone."""
+    return function if task.is_plain else lambda *inputs: function(*inputs)[0]
 
 
 def _of_whole(task, case, seen, reference):
@@ -367,16 +386,16 @@ def _of_sizes(task, case, seen, reference):
 def _of_slips(task, case, seen, reference):
     """Yield the reference with one slip that gives these results."""
     source = case.assignment.source(case.variant)
-    for count, mutant in enumerate(quietly(mutants_of(source, task.function, case.reference))):
-        if is_loop(task) and count >= MOST_OF_A_LOOP:
-            return
-
-        def function(*inputs, mutant=mutant):
-            out = mutant.function(*inputs)
-            return out if task.kind == "proof" else out[0]
-
-        if fits(function, seen):
-            yield Explanation(mutant.kind, mutant.words, function)
+    mutants = quietly(mutants_of(source, task.function, case.reference))
+    most = MOST_OF_A_LOOP if is_loop(task) else None
+    yield from _fitting(islice(mutants, most), task, seen)
 
 
-SEARCHES_OF_LOOPS = (_of_digits, _of_whole, _of_other_variants, _of_results, _of_slips)
+SEARCHES_OF_LOOPS = (
+    _of_digits,
+    _of_own_list,
+    _of_whole,
+    _of_other_variants,
+    _of_results,
+    _of_slips,
+)

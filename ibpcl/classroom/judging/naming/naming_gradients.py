@@ -7,7 +7,7 @@ with one slip; it is a rearrangement of the right gradient; or its mistake has a
 explains at least half of the right gradient beyond all trivial answers.
 """
 
-from itertools import combinations
+from itertools import chain, combinations
 from typing import NamedTuple
 
 import numpy as np
@@ -16,7 +16,7 @@ from ibpcl.classroom.judging.comparing import HINTS, as_tuple, is_real, is_same
 from ibpcl.classroom.judging.examples import cotangent_like
 from ibpcl.classroom.judging.knowledge import Columns, gain, is_trivial
 from ibpcl.classroom.judging.marking import UNNAMED
-from ibpcl.classroom.judging.naming.mutants import called, mutants_of, quietly
+from ibpcl.classroom.judging.naming.mutants import called, listed, mutants_of, quietly
 from ibpcl.classroom.judging.own_parts import gradients_with_own_parts
 from ibpcl.classroom.judging.running.client import SubmissionError
 from ibpcl.verify.explain.known_arrays import FUNCTIONS
@@ -204,8 +204,10 @@ def _with_own_parts(task, left, case, points):
 
 
 def _slips(task, left, case, points):
-    """Return the inputs whose gradients are the right ones with one slip, and name unnamed ones
-    after it.
+    """Return the inputs whose gradients are the right ones with one slip, and name them after it.
+
+    A slip of the table names gradients without a name only; one of the assignment's own list says
+    more than any other name.
     """
     names = dict.fromkeys(left)
     usable = [name for name in names if _differs(points, task.wrt.index(name))]
@@ -215,7 +217,8 @@ def _slips(task, left, case, points):
         with np.errstate(all="ignore"):
             caches.append(getattr(case.reference, task.forward)(*each.inputs.values())[1])
     source = case.assignment.source(case.variant)
-    for mutant in quietly(mutants_of(source, task.function, case.reference)):
+    own_list = list(quietly(listed(case.assignment, task, case.variant)))
+    for mutant in chain(own_list, quietly(mutants_of(source, task.function, case.reference))):
         waiting = [name for name in usable if name not in slipped]
         if not waiting:
             break
@@ -235,7 +238,7 @@ def _slips(task, left, case, points):
                 break
         for name in waiting:
             slipped.add(name)
-            if left[name].kind in UNNAMED:
+            if left[name].kind in UNNAMED or mutant in own_list:
                 left[name].kind = mutant.kind
                 left[name].words = mutant.words
                 left[name].hint = HINTS.get(mutant.kind, "")
