@@ -95,7 +95,8 @@ class Chapter:
         Returns
         -------
         text : str
-            Markdown, without its heading; for a number, with its tolerance.
+            Markdown, without its heading.  The statement of a number ends with its tolerance, that
+            of a prediction with what counts.
         """
         pieces = re.split(r"^## Task ([\w.]+)[^\n]*\n", self.assignment.statement(), flags=re.M)
         texts = dict(zip(pieces[1::2], pieces[2::2], strict=True))
@@ -103,6 +104,8 @@ class Chapter:
         tasks = self.exercises.get(exercise, [])
         if tasks and tasks[0].kind == "number":
             text += f"\n\n{_tolerance(tasks[0].rtol)}"
+        if tasks and tasks[0].kind == "prediction":
+            text += "\n\nAny prediction counts. After it, the check shows the answer."
         return text
 
     def stubs_of(self, stem):

@@ -179,6 +179,27 @@ def test_every_exercise_of_a_tutorial_is_in_its_chapter():
     assert missing == []
 
 
+PREDICTIONS = [
+    (chapter, exercise)
+    for chapter in chapters()
+    for exercise, tasks in chapter.exercises.items()
+    if tasks[0].kind == "prediction"
+]
+
+
+@pytest.mark.parametrize(
+    ("chapter", "exercise"), PREDICTIONS, ids=[exercise for _, exercise in PREDICTIONS]
+)
+def test_a_prediction_names_the_run_that_gives_its_answer(chapter, exercise):
+    if not TUTORIALS.is_dir():
+        pytest.skip("the folder tutorials/ is not beside the package")
+    statement = " ".join(chapter.statement_of(exercise).split())
+    script, line = re.search(r"`python (\S+)` .* in its lines? (\d)", statement).groups()
+    path = TUTORIALS.parent / script
+    assert path.stem == chapter.tutorial
+    assert re.search(rf'f?"{line}\. ', read_text(path)), line
+
+
 def test_chapters_form_a_path():
     numbers = [chapter.number for chapter in chapters()]
     assert numbers == sorted(set(numbers))
