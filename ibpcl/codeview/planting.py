@@ -61,6 +61,7 @@ PLANTED = [
     ),
     ("mean", "sum(A)", "mean(A)"),
     ("mean", "mean(A)", "sum(A)"),
+    *(("transposed", f"{name}(A)", "A") for name in ("moveaxis", "swapaxes", "rollaxis")),
     ("other_function", "FUNCTION(A)", "A"),
     ("swapped", "FUNCTION(A, B)", "FUNCTION(B, A)"),
     ("swapped", "(A, B)", "(B, A)"),
@@ -95,7 +96,10 @@ SENTENCES = {
     "elementwise_factor": "a factor or a divisor is missing, or stands in the wrong place",
     "missing_term": "a term is missing",
     "mean": "a mean stands where a sum belongs, or a sum where a mean belongs",
-    "transposed": "a transpose is missing, or the operands of a product are exchanged",
+    "transposed": (
+        "a transpose is missing, axes stand in another order, or the operands of a product are "
+        "exchanged"
+    ),
     "comparison": "a comparison is wrong",
     "other_function": "a function is left out, or another one is meant",
     "other_quantity": "another quantity stands where this one belongs",

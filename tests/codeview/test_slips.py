@@ -25,8 +25,12 @@ def source_of(function):
     return code, code.trees[code.name]
 
 
-def planted_texts():
-    _, tree = source_of(rescale)
+def last_axis_first(x, w):
+    return np.exp(np.moveaxis(x, -1, 0)) * w
+
+
+def planted_texts(function=rescale):
+    _, tree = source_of(function)
     texts = {}
     for edit in planted(tree):
         undo = edit.swap()
@@ -45,6 +49,12 @@ def test_planted_mistakes_are_the_usual_ones():
     assert texts["2 * np.exp(-w) @ w / 3"] == "other_quantity"
     assert "2 * np.exp(-x) @ w / 3" not in texts
     assert set(texts.values()) <= set(SENTENCES)
+
+
+def test_axes_that_are_not_moved_stand_in_another_order():
+    texts = planted_texts(last_axis_first)
+    assert texts["np.exp(x) * w"] == "transposed"
+    assert texts["np.moveaxis(x, -1, 0) * w"] == "other_function"
 
 
 def plus(x, w):

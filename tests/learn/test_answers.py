@@ -212,6 +212,16 @@ def test_a_wrong_value_at_extreme_inputs_comes_with_one_of_them(judge):
     assert any("for instance nan at [0] (x = " in line for line in lines), lines
 
 
+def test_answers_that_overflow_the_judge_print_no_warning(judge):
+    chapter = chapter_of(5)
+    power = "power = np.exp(UNITS * (np.log(alpha) - np.log(alpha + 1)))"
+    wrong = with_mistake(chapter, "5.2", power, "power = (alpha / (alpha + 1)) ** (UNITS - 1)")
+    with warnings.catch_warnings(record=True) as seen:
+        warnings.simplefilter("always")
+        assert not judge(chapter, wrong, "5.2")["5.2"].ok
+    assert [str(each.message) for each in seen if each.category is RuntimeWarning] == []
+
+
 NUMBERS = [
     (chapter, exercise, tasks[0])
     for chapter in chapters()

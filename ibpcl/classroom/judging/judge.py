@@ -387,7 +387,9 @@ def judge_task(task, case, before):
             return verdict
     hidden = task.visibility == "hidden"
     try:
-        case.judges[task.kind](task, verdict, case)
+        # wrong answers overflow; the verdict, not a warning of NumPy, tells the student
+        with np.errstate(all="ignore"):
+            case.judges[task.kind](task, verdict, case)
     except Waiting as error:
         error.task = task.id
         raise

@@ -189,13 +189,13 @@ def stacked(columns, attribute, rows):
     Returns
     -------
     ndarray, shape (rows, number of answers)
-        Only finite columns.
+        Only columns whose squared length is finite.
     """
     each = [getattr(point, attribute) for point in columns]
     count = min(map(len, each), default=0)
     with np.errstate(all="ignore"):
         made = [np.concatenate([point[n] for point in each]) for n in range(count)]
-    made = [column for column in made if column.size == rows and np.all(np.isfinite(column))]
+        made = [column for column in made if column.size == rows and np.isfinite(column @ column)]
     if attribute == "combined":
         made = made[: max(1, min(MOST_COLUMNS, rows // 3))]
     return np.array(made).T if made else np.zeros((rows, 0))

@@ -36,6 +36,8 @@ WRONG = {
         (POWER, "power = np.exp(np.log(alpha) - np.log(alpha + 1))", "elementwise_factor"),
         (POWER, "power = np.exp(UNITS * np.log(alpha + 1) - UNITS * np.log(alpha))", "sign"),
         (POWER, "power = (1 / (alpha + 1)) ** UNITS", "elementwise_factor"),
+        (POWER, "power = (alpha / (alpha + 1)) ** (UNITS - 1)", "other_quantity"),
+        (POWER, "power = (alpha / (alpha + 1)) ** (UNITS + 1)"),
         ("return alpha * (1 - power), (", "return 1 - power, (", "elementwise_factor"),
         ("return alpha * (1 - power), (", "return alpha * power, ("),
         ("return alpha * (1 - power), (", "return alpha - power, (", "elementwise_factor"),

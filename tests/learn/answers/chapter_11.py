@@ -77,6 +77,7 @@ WRONG = {
         (EXPECTED, EXPECTED.replace("np.sum", "np.mean"), "mean"),
         (LEAST, "return dloss * 3 * variance, dloss * 3 * distance", "swapped"),
         (LEAST, LEAST.replace("3 * variance", "1.5 * variance"), "constant_factor"),
+        (LEAST, LEAST.replace("3 * variance", "3 + 0 * variance"), "elementwise_factor"),
         (LEAST, LEAST.replace("3 * variance", "3 * np.sqrt(variance)"), "elementwise_factor"),
         (LEAST, LEAST.replace("3 * distance", "3 * -distance"), "sign"),
         (LEAST, "return dloss * 3 * distance, 3 * variance", "elementwise_factor"),

@@ -56,6 +56,12 @@ WRONG = {
         ("gain = v - log_q", "gain = v", "missing_term"),
         ("gain = v - log_q", "gain = v + log_q", "sign"),
         (TOLD, "return dbound * q * gain, dbound * q", "missing_term"),
+        (
+            "mean = np.sum(q * gain, axis=1, keepdims=True)",
+            "gain = gain + np.log(q)\n    mean = np.sum(q * gain, axis=1, keepdims=True)",
+            "missing_term",
+            "the gradient of the entropy is missing: q depends on f there, too",
+        ),
         (TOLD, "return dbound * q * (gain - mean), q", "elementwise_factor"),
         (TOLD, "return dbound * q, dbound * q * (gain - mean)", "swapped"),
         (TOLD, "return dbound * q * (mean - gain), dbound * q", "sign"),
