@@ -178,6 +178,7 @@ def judge_text(folder, chapter, tasks, source, path):
     verdicts : dict of str to ibpcl.classroom.judging.verdict.Verdict
         By task.
     """
+    functions = {task.id: task.function for task in tasks}
     text, reasons = runnable(source)
     rest = reasons.get("", "")
     verdicts = {}
@@ -185,16 +186,25 @@ def judge_text(folder, chapter, tasks, source, path):
         reason = reasons.get(task.function, "" if text else rest)
         if reason:
             verdicts[task.id] = _refused(task, f"{task.function} cannot be read: {reason}")
-    # without the functions that cannot be read, nothing is known at extreme inputs
+    # a gradient without its function, and the two at extreme inputs, cannot be called
     for task in tasks if verdicts else ():
         unread = [each for each in task.needs if each in verdicts]
-        if task.kind == "extremes" and unread and task.id not in verdicts:
-            reason = f"not judged because {unread[0]} cannot be read"
+        if task.kind in ("vjp", "extremes") and unread and task.id not in verdicts:
+            reason = f"not judged because {functions[unread[0]]} cannot be read"
             verdicts[task.id] = _refused(task, reason, "not judged")
     left = [task for task in tasks if task.id not in verdicts]
     if left:
         verdicts |= _judged(folder, chapter, left, text, path)
     _explain_imports(folder, text, verdicts.values())
+    for verdict in verdicts.values():  # a student knows the functions, not the ids of the tasks
+        verdict.words = [
+            re.sub(
+                r"(?<=^not judged because )\S+",
+                lambda found: functions.get(found[0], found[0]),
+                words,
+            )
+            for words in verdict.words
+        ]
     is_notebook = path.suffix == ".ipynb"
     references = {
         node.name: node

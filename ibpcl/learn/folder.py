@@ -15,6 +15,7 @@ from ibpcl.learn.broken import definitions, runnable
 from ibpcl.storage import json_text, read_text, write_text
 
 SCHEMA = "ibpcl/learn/1"
+NEW_RECORD = f'{{"schema": "{SCHEMA}", "exercises": {{}}}}'
 PROGRESS = "progress.json"
 FOLDER = "my_ibpcl"
 HEADER = '''"""{title}"""
@@ -89,8 +90,18 @@ class Folder:
             If it has not.
         """
         if not self.exists:
+            self._refuse_a_folder_in_another()
             raise UserError(
                 f"learn: {self.path} is not a folder of the path; `ibpcl learn start` makes one"
+            )
+
+    def _refuse_a_folder_in_another(self):
+        """Refuse a new folder inside of a student's folder, where the command was called."""
+        above = self.path.absolute().parent
+        if not self.exists and (above / PROGRESS).is_file():
+            raise UserError(
+                f"learn: {above} is itself a folder of the path: change to the folder above it, or "
+                "give it with --folder"
             )
 
     def _read(self):
@@ -102,8 +113,8 @@ class Folder:
             if self.path.is_dir() and any(self.path.iterdir()):
                 raise UserError(
                     f"learn: {self.path} has files but no {PROGRESS}: it is not a folder of the "
-                    f"path, or the record was deleted; give another folder, or write "
-                    f'{{"schema": "{SCHEMA}", "exercises": {{}}}} to {file} to begin a new record'
+                    f"path, or the record was deleted; give another folder, or write {NEW_RECORD} "
+                    f"to {file} to begin a new record"
                 )
             return {}
         try:
@@ -117,8 +128,8 @@ class Folder:
             sound = sound and isinstance(started, list) and all(type(n) is int for n in started)
         except (ValueError, KeyError, TypeError, OSError) as error:
             raise UserError(
-                f"learn: {file} cannot be read ({type(error).__name__}); restore it, or delete it "
-                "and check your chapters again"
+                f"learn: {file} cannot be read ({type(error).__name__}); restore it, or write "
+                f"{NEW_RECORD} to it and check your chapters again"
             ) from None
         if schema != SCHEMA:
             raise UserError(
@@ -127,8 +138,8 @@ class Folder:
             )
         if not sound:
             raise UserError(
-                f"learn: {file} has been changed: exercises must be a table; restore it, or delete "
-                "it and check your chapters again"
+                f"learn: {file} has been changed: exercises must be a table; restore it, or write "
+                f"{NEW_RECORD} to it and check your chapters again"
             )
         self.started = started
         return exercises
@@ -257,6 +268,7 @@ class Folder:
         ----------
         chapter : ibpcl.learn.chapters.Chapter
         """
+        self._refuse_a_folder_in_another()
         self.path.mkdir(parents=True, exist_ok=True)
         if not self.file("__init__").exists():
             write_text(self.file("__init__"), INIT.format(name=self.package))

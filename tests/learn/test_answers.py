@@ -222,6 +222,52 @@ def test_answers_that_overflow_the_judge_print_no_warning(judge):
     assert [str(each.message) for each in seen if each.category is RuntimeWarning] == []
 
 
+def test_a_random_function_is_named_and_its_gradient_is_not_blamed(judge):
+    chapter = chapter_of(0)
+    shift = "e = np.exp(x - x.max())"
+    noise = "x = x + np.random.default_rng().normal(size=x.shape)\n    "
+    checked = judge(chapter, with_mistake(chapter, "0.1", shift, noise + shift), "0.1")["0.1"]
+    words = {verdict.task: " ".join(verdict.words) for verdict in checked.verdicts}
+    assert "draws random numbers" in words["0.1a"]
+    assert words["0.1b"] == "not judged because softmax draws random numbers"
+    # a control: a wrong function that draws nothing
+    wrong = with_mistake(chapter, "0.1", shift, "e = np.exp(2 * x)")
+    assert not any("random" in line for line in judge(chapter, wrong, "0.1")["0.1"].lines)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "wrong"),
+    [
+        ("np.sqrt(d.size)", "np.sqrt(d.size) / 3", {"error"}),
+        ("d.mean(), ", "d.max(), ", {"mean"}),
+        ("d = one - other", "d = other - one", set()),  # both results
+    ],
+)
+def test_a_verdict_on_several_results_tells_which_are_wrong(judge, old, new, wrong):
+    chapter = chapter_of(14)
+    line = judge(chapter, with_mistake(chapter, "14.6", old, new), "14.6")["14.6"].lines[0]
+    told = {name for name in ("mean", "error") if f" {name}: " in line or f"your {name} " in line}
+    assert told == wrong, line
+
+
+@pytest.mark.parametrize(
+    ("exercise", "old", "new", "words"),
+    [
+        ("3.5", "return np.array([0.1]), 1.0", "return (0.0,)", "must return a tuple (x, delta)"),
+        ("3.2", 'return "b"', "return np.ones(2)", "must return one of a, b"),
+        ("16.9", "np.array([0.0, 1.0, 3.0, 2.0, 1.0])", "'abc'", "must return x"),
+        ("16.9", "np.array([0.0, 1.0, 3.0, 2.0, 1.0])", "[0.0, 1.0, 3.0, 2.0, 1.0]", "right"),
+    ],
+)
+def test_an_answer_of_another_type_is_taken_or_told_what_is_missing(
+    judge, exercise, old, new, words
+):
+    chapter = chapter_of(exercise.partition(".")[0])
+    checked = judge(chapter, with_mistake(chapter, exercise, old, new), exercise)[exercise]
+    assert checked.ok == (words == "right")
+    assert words in checked.lines[0]
+
+
 NUMBERS = [
     (chapter, exercise, tasks[0])
     for chapter in chapters()

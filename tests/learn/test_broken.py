@@ -36,6 +36,14 @@ def test_a_function_that_is_not_python_costs_its_own_exercise(mine):
     assert verdicts["2.1"].ok and verdicts["2.2"].ok
 
 
+def test_a_gradient_without_its_function_is_not_called_blank(mine):
+    text = mine.source("gaussian").replace("def kl(", "def kl((", 1)
+    mine.file("gaussian").write_text(text, encoding="utf-8")
+    lines = checked(mine)["2.3"].lines
+    assert any("kl_vjp: not judged because kl cannot be read" in line for line in lines), lines
+    assert not any("not filled in" in line for line in lines)
+
+
 def test_a_file_that_is_no_text_costs_its_own_exercises(mine):
     mine.file("chapter_02").write_bytes(b"\xff\xfe\x00\x00\x00\xd8\x00\x00" * 5)
     verdicts = checked(mine)

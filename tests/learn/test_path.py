@@ -94,6 +94,14 @@ def test_a_damaged_folder_is_refused_in_one_line(tmp_path, monkeypatch, capsys, 
     )
 
 
+def test_a_folder_inside_a_students_folder_is_refused(student, monkeypatch, capsys):
+    monkeypatch.chdir(student.path)
+    for action in (["learn", "start", "3"], ["learn", "check", "2"]):
+        assert main(action) == 2
+        assert "is itself a folder of the path" in capsys.readouterr().err
+    assert not (student.path / "my_ibpcl").exists()
+
+
 @pytest.mark.parametrize("name", ["my-ibpcl", "class", "3d"])
 def test_a_name_that_is_not_a_package_is_refused(tmp_path, name, capsys):
     assert main(["learn", "start", "2", "--folder", str(tmp_path / name)]) == 2

@@ -1,9 +1,11 @@
 """Judge answers that are not derivations: numbers, choices, predictions and counterexamples."""
 
+from inspect import signature
+
 import numpy as np
 
 from ibpcl.classroom.assignments.assignment import Task
-from ibpcl.classroom.judging.comparing import as_tuple
+from ibpcl.classroom.judging.comparing import as_tuple, is_real
 from ibpcl.classroom.judging.examples import cotangent_like
 from ibpcl.classroom.judging.referee import PROOF_MB, refutes
 from ibpcl.classroom.judging.running import bounds
@@ -96,15 +98,24 @@ def judge_counterexample(task, verdict, case):
         Changed in place.
     case : ibpcl.classroom.judging.judge.Case
     """
-    given = as_tuple(case.session.plain(task.function, ()))
-    inputs = tuple(as_array(each) if isinstance(each, (list, tuple)) else each for each in given)
     reference = case.reference
+    names = list(signature(getattr(reference, task.forward)).parameters)
+    given = case.session.plain(task.function, ())
+    # a list in the place of the only input is an array
+    given = (given,) if len(names) == 1 and isinstance(given, list) else as_tuple(given)
+    inputs = tuple(as_array(each) if isinstance(each, (list, tuple)) else each for each in given)
+    if len(inputs) != len(names) or not all(map(is_real, inputs)):
+        verdict.state = "wrong"
+        asked = f"a tuple ({', '.join(names)})" if len(names) > 1 else names[0]
+        verdict.words = [f"{task.function} must return {asked}: numbers or arrays of numbers"]
+        return
     try:
         with np.errstate(all="ignore"), bounds.memory(PROOF_MB):
             out = getattr(reference, task.forward)(*map(np.copy, inputs))[0]
     except Exception as error:  # the point is the student's: anything may be wrong with it
         verdict.state = "wrong"
-        verdict.words = [f"{task.forward} cannot be evaluated there: {type(error).__name__}"]
+        message = f"{type(error).__name__}: {error}"
+        verdict.words = [f"{task.forward} cannot be evaluated there: {message:.200}"]
         return
     dout = cotangent_like(out, np.ones)
     forward = getattr(reference, task.forward)
@@ -145,12 +156,12 @@ def _letter(task, verdict, case):
     """Return the letter of an answer, or write into the verdict why there is none."""
     letters = [chr(ord("a") + at) for at in range(len(task.choices))]
     given = case.session.plain(task.function, ())
-    letter = given.strip().lower() if isinstance(given, str) else given
+    letter = given.strip().lower() if isinstance(given, str) else None
     if letter == "":
         verdict.state = "missing"
         verdict.words = ["not filled in yet"]
         return None
-    if not isinstance(letter, str) or letter not in letters:
+    if letter not in letters:
         verdict.state = "wrong"
         verdict.words = [f"{task.function} must return one of {', '.join(letters)}"]
         return None

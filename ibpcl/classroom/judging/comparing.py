@@ -7,7 +7,8 @@ from ibpcl.verify.distributions.slips import multiple
 HINTS = {
     "wrong_shape": "write down the shapes of all inputs and of the output first",
     "wrong_type": (
-        "keep the type of the inputs: a float64 constant or array turns everything into float64"
+        "keep the type of the inputs: a float64 array turns float32 into float64, and a complex "
+        "number turns everything into complex numbers"
     ),
     "lost_imaginary_part": "np.abs, np.hypot and np.linalg.norm drop the imaginary part",
     "non_finite": (
@@ -19,6 +20,7 @@ HINTS = {
         "look for a constant factor: a half, the base of a logarithm, a mean in place of a sum"
     ),
     "missing_term": "look for a term that is missing or counted too often",
+    "noisy_forward": "make the noise an argument, and draw it outside of the function",
     "transposed": "check the order of the axes: two of them are exchanged",
     "precision": (
         "nearly right: look for digits that cancel in a difference of nearly equal numbers, for "

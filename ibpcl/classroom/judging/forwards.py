@@ -2,17 +2,26 @@
 
 import numpy as np
 
-from ibpcl.classroom.judging.comparing import FLOAT32_RTOL, HINTS, as_tuple, compare, worst_error
+from ibpcl.classroom.judging.comparing import (
+    FLOAT32_RTOL,
+    HINTS,
+    as_tuple,
+    beside,
+    compare,
+    is_real,
+    worst_error,
+)
 from ibpcl.classroom.judging.examples import cotangent_like, wrong_entry
 from ibpcl.classroom.judging.marking import UNNAMED, settle
-from ibpcl.classroom.judging.naming.naming_forwards import Seen
+from ibpcl.classroom.judging.naming.naming_forwards import Explanation, Seen
 from ibpcl.classroom.judging.own_parts import right_with_own_parts
-from ibpcl.classroom.judging.partial_credit import partial_credit
+from ibpcl.classroom.judging.partial_credit import PartialCredit, partial_credit
 from ibpcl.classroom.judging.results import names_of_results
 from ibpcl.classroom.judging.running.client import SubmissionError
 from ibpcl.classroom.judging.running.session import described
 from ibpcl.classroom.judging.verdict import Part, in_words
 
+DRAWS = "two calls with equal inputs give different results: it draws random numbers"
 SIZES = ("small", "odd", "small", "odd")
 EXTREMES = 12  # points: enough that each of three cases drawn at random almost surely occurs
 LEEWAY = 10  # in float32, this multiple of the reference's own error is allowed
@@ -56,10 +65,15 @@ def judge_forward(task, verdict, case):
             case.marking.earn(part, "right" if right else "right_with_own_parts")
         verdict.words += own_parts
     else:
-        case.wrong[task.function] = finding = partial_credit(task, case, seen)
+        finding = (
+            PartialCredit(task.id, Explanation("noisy_forward", DRAWS))
+            if _is_random(task, case, seen[0])
+            else partial_credit(task, case, seen)
+        )
+        case.wrong[task.function] = finding
         if task.kind == "proof":
             case.seen[task.function] = seen
-        named = _named(comparisons, finding.explanation)
+        named = _named(comparisons, finding.explanation, _wrong_results(task, case, seen))
         for at, (size, (kind, words)) in enumerate(zip(SIZES, named, strict=True)):
             verdict.parts.append(Part(_point(at, size), kind, words, HINTS.get(kind, "")))
         _share(verdict.parts, finding.recognized, case.marking)
@@ -131,12 +145,38 @@ def _names(task, case, expected):
     return names_of_results(getattr(case.reference, task.function, None), len(expected))
 
 
+def _is_random(task, case, seen):
+    """Return whether a second call with the same inputs gives another result."""
+    again = case.returned(task, seen.inputs)
+    return any(
+        is_real(one) and is_real(other) and not np.array_equal(one, other, equal_nan=True)
+        for one, other in zip(as_tuple(seen.out), as_tuple(again), strict=False)
+    )
+
+
+def _wrong_results(task, case, seen):
+    """Return the names of the wrong results of several, "" if all are wrong or there is one."""
+    pairs = [beside(each.out, each.expected) for each in seen]
+    names = _names(task, case, seen[0].expected)
+    if not names or None in pairs:
+        return ""
+    wrong = [
+        name
+        for at, name in enumerate(names)
+        if any(compare(*results[at], task.rtol)[0] != "ok" for results in pairs)
+    ]
+    return ", ".join(wrong) if len(wrong) < len(names) else ""
+
+
 def _point(at, size):
     return f"point {at + 1} ({size} shapes)"
 
 
-def _named(comparisons, explanation):
-    """Return kind and description for every point; one name for all wrong points, if known."""
+def _named(comparisons, explanation, wrong):
+    """Return kind and description for every point; one name for all wrong points, if known.
+
+    A name stands behind those of the results that are wrong, if only some are.
+    """
     if any(kind not in ("ok", "zero") for kind, _ in comparisons):
         # a result that is not zero elsewhere does depend on the inputs
         comparisons = [
@@ -156,7 +196,10 @@ def _named(comparisons, explanation):
         if kind == "wrong_shape"
     ]
     # A result of another shape was summed over other axes, not over the wrong one.
-    name = (explanation.kind, shaped[0] if shaped else explanation.words)
+    words = explanation.words
+    if wrong and not words.startswith("your "):
+        words = f"{wrong}: {words}"
+    name = (explanation.kind, shaped[0] if shaped else words)
     return [(kind, words) if kind == "ok" else name for kind, words in comparisons]
 
 

@@ -14,6 +14,7 @@ import numpy as np
 from ibpcl.classroom.judging.comparing import is_real
 from ibpcl.classroom.judging.naming.mutants import mutants_of, quietly
 from ibpcl.classroom.judging.running import bounds
+from ibpcl.codeview.planting import SENTENCES
 
 WRONG = 24  # wrong gradients for each function
 MOST_POINTS = 20
@@ -80,7 +81,9 @@ def judge_test(task, verdict, case):
     verdict.points = round(task.points * share, 2)
     verdict.state = "right" if share == 1 else "partial" if share else "wrong"
     words = f"it rejects {rejected} of {total} wrong gradients"
-    kinds = ", ".join(f"{kind} ({count})" for kind, count in missed.most_common() if count)
+    kinds = "; ".join(
+        f"{SENTENCES[kind]} ({count})" for kind, count in missed.most_common() if count
+    )
     verdict.words = [f"{words}; not seen: {kinds}" if kinds else words]
 
 

@@ -29,6 +29,7 @@ from ibpcl.classroom.judging.naming.changes import (
     of_result_axes,
 )
 from ibpcl.classroom.judging.naming.mutants import called, listed, mutants_of, quietly
+from ibpcl.classroom.judging.results import names_of_results
 
 EXACT = 1e-7  # relative error at which two functions count as the same
 SINGLE = 1e-6  # relative error from computing in single precision
@@ -246,6 +247,8 @@ def _of_results(task, case, seen, reference):
     """Yield a change of the whole result, or of one result of several."""
     first = seen[0].expected
     several = isinstance(first, tuple)
+    names = [f"result {at + 1}" for at in range(len(first))] if several else []
+    names = names_of_results(getattr(case.reference, task.function), len(names)) or names
     for place in range(len(first)) if several else (None,):
         sample = first if place is None else first[place]
         changes = [("other_result", change) for change in (*OF_RESULTS, *of_result_axes(sample))]
@@ -258,8 +261,8 @@ def _of_results(task, case, seen, reference):
                 return (*out[:place], change.function(np.asarray(out[place])), *out[place + 1 :])
 
             if fits(changed, seen):
-                which = "your result is" if place is None else f"your result {place + 1} is"
-                yield Explanation(kind, f"{which} {change.words}", changed)
+                which = "result" if place is None else names[place]
+                yield Explanation(kind, f"your {which} is {change.words}", changed)
     if several and len(first) == 2:
 
         def exchanged(*inputs):
