@@ -8,6 +8,7 @@ import re
 from dataclasses import fields
 from pathlib import Path
 
+import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 
@@ -638,3 +639,25 @@ def test_a_bold_finding_that_names_nothing_is_noticed():
     assert lacking(whole) == []
     number = sum(len(bold_findings(page.read_text(encoding="utf-8"))) for page in PAGES)
     assert number > 40
+
+
+def test_figures_that_are_drawn_from_records_have_their_values_and_names():
+    spec = importlib.util.spec_from_file_location("redraw", DOCS / "_ext" / "redraw.py")
+    redraw = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(redraw)
+    for name, drawn in redraw.DRAWN.items():
+        axes = drawn()
+        texts = [text.get_text() for text in axes[0].figure.findobj(plt.Text)]
+        assert any("NPBCL" in text for text in texts)
+        assert not any(re.search(r"\bours\b", text) for text in texts)
+        assert (DOCS / "figures" / f"{name}.png").exists()
+        plt.close(axes[0].figure)
+    (ax,) = redraw.over_training("Split MNIST")
+    lines = {line.get_label(): line.get_ydata() for line in ax.lines}
+    found = [
+        value
+        for title, row, column, _, value in records.read("over-training")
+        if title.startswith("Final") and (row, column) == ("VCL, 40 epochs", "Split MNIST")
+    ]
+    assert lines["VCL, at the end"][-1] == pytest.approx(np.mean(found))
+    plt.close(ax.figure)

@@ -109,7 +109,7 @@ def probe_over_tasks(results):
                 Table(f"{label}: transfer to further tasks, {examples} images", tuple(entries))
             )
             if examples == EXAMPLES[0]:
-                _draw(entries, sorted(stages), ax, label)
+                draw(entries, sorted(stages), ax, label)
     pictures.one_legend(axes)
     return Summary(
         tuple(tables),
@@ -123,8 +123,18 @@ def probe_over_tasks(results):
     )
 
 
-def _draw(entries, stages, ax, title):
-    """Draw a line per row over the numbers of learned tasks; a table so far may lack values."""
+def draw(entries, stages, ax, title):
+    """Draw a line per row over the numbers of learned tasks; a table so far may lack values.
+
+    Parameters
+    ----------
+    entries : sequence of ibpcl.experiments.tables.Entry
+        Transfers in points; a column such as "2 learned" for each number of tasks.
+    stages : sequence of int
+        The numbers of learned tasks.
+    ax : matplotlib.axes.Axes
+    title : str
+    """
     seeds = max(len(entry.values) for entry in entries)
     lines = {entry.row: np.full((seeds, len(stages)), np.nan) for entry in entries}
     for entry in entries:

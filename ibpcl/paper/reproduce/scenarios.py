@@ -104,11 +104,28 @@ def scenarios(results):
         # A table so far may lack the other data set.
         if entries:
             tables.append(Table(f"{label}: final accuracy, percent", entries, "method"))
-    axes = pictures.panels(max(1, len(tables)), height=26 + 4 * len(results.rows))
+    return Summary(tuple(tables), NOTES, {"scenarios": draw(tables, len(results.rows))})
+
+
+def draw(tables, rows):
+    """Draw a panel for each data set: a line per method, a mark per scenario.
+
+    Parameters
+    ----------
+    tables : sequence of ibpcl.experiments.tables.Table
+        Final accuracies in percent.
+    rows : int
+        The largest number of rows of a table.
+
+    Returns
+    -------
+    axes : ndarray of matplotlib.axes.Axes
+    """
+    axes = pictures.panels(max(1, len(tables)), height=26 + 4 * rows)
     for ax, table in zip(axes, tables, strict=False):
         pictures.compare(table.entries, ax, table.title.partition(":")[0])
     pictures.one_legend(axes)
-    return Summary(tuple(tables), NOTES, {"scenarios": axes})
+    return axes
 
 
 def _entries(results, families):

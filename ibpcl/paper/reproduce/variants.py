@@ -203,9 +203,7 @@ def over_training(results):
             if (line := _over_epochs(results, b, name, numbers, number)) is not None
         }
         if lines:
-            pictures.bands(
-                lines, ax, list(numbers), "epochs per task", "test accuracy (%)", b.label, log=True
-            )
+            draw_over_epochs(lines, ax, numbers, b.label)
     pictures.one_legend(axes)
     return Summary(
         tuple(tables),
@@ -220,6 +218,22 @@ def over_training(results):
         ),
         {"over_training": axes},
     )
+
+
+def draw_over_epochs(lines, ax, numbers, title):
+    """Draw accuracies over the number of epochs per task.
+
+    Parameters
+    ----------
+    lines : dict of str to ndarray, shape (seeds, len(numbers))
+        Accuracies in percent by the name of the line.
+    ax : matplotlib.axes.Axes
+    numbers : sequence of int
+        The numbers of epochs.
+    title : str
+    """
+    labels = ("epochs per task", "test accuracy (%)", title)
+    pictures.bands(lines, ax, list(numbers), *labels, log=True)
 
 
 def _over_epochs(results, benchmark, name, numbers, number):
