@@ -261,7 +261,7 @@ def run_list(options):
     for name, one in found.items():
         print(
             f"{name:<24} {one.title}: {len(one.tasks)} tasks, {one.points:g} points, about "
-            f"{one.hours:g} hours, variants: {', '.join(one.variants)}"
+            f"{one.hours:g} hours\n{'':<24} variants: {', '.join(one.variants)}"
         )
 
 

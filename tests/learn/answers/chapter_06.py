@@ -38,6 +38,7 @@ WRONG = {
         (KL, KL.replace(".sum(), (", ", ("), "other_function"),
         (KL, KL.replace(".sum(), (", ".sum() + np.log(alpha) * b.size, ("), "missing_term"),
         (KL, KL.replace(".sum(), (", ".sum() / np.log(2), ("), "constant_factor"),
+        (KL, KL.replace(").sum(), (", " - excess / b).sum(), ("), "missing_term"),
         (KL, KL.replace("return (", "return -("), "sign"),
         (
             KL,
@@ -75,7 +76,7 @@ WRONG = {
     ],
     "6.4": letters("c", "abc"),
     "6.5": [
-        (TOTAL, "total = np.euler_gamma + digamma(b)", "other_input"),
+        (TOTAL, "total = np.euler_gamma + digamma(b)", "missing_term"),
         (TOTAL, "total = digamma(b + 1)", "missing_term"),
         (TOTAL, "total = np.euler_gamma - digamma(b + 1)", "sign"),
         ("return -total / a, (", "return total / a, (", "sign"),

@@ -37,6 +37,14 @@ WRONG = {
             "    naive = t * np.log(t / pi) + (1 - t) * np.log((1 - t) / (1 - pi))\n"
             "    return naive.sum(axis=(1, 2)), (",
         ),
+        (
+            COINS,
+            "there = softplus(-logit_theta) - softplus(-prior)\n    back = softplus(logit_theta) - "
+            "softplus(prior)\n    reversed_divergence = sigmoid(prior) * there + sigmoid(-prior) * "
+            "back\n    return reversed_divergence.sum(axis=(1, 2)), (",
+            "other_quantity",
+            "this is the divergence of the prior from the posterior; exchange the two",
+        ),
         (COINS, "return divergence.sum(), (", "summed"),
         (COINS, "return divergence.sum(axis=1), (", "summed"),
         (COINS, "return divergence.mean(axis=(1, 2)), (", "mean"),

@@ -46,7 +46,12 @@ WRONG = {
         ),
     ],
     "8.2": [
-        (KL, KL.replace("softplus(raw_a), softplus(raw_b)", "np.exp(raw_a), np.exp(raw_b)")),
+        (
+            KL,
+            KL.replace("softplus(raw_a), softplus(raw_b)", "np.exp(raw_a), np.exp(raw_b)"),
+            "other_function",
+            "a and b are the exponentials of the raw parameters here; they must be their softplus",
+        ),
         (
             KL,
             KL.replace("softplus(raw_a), softplus(raw_b)", "softplus(raw_b), softplus(raw_a)"),
@@ -64,9 +69,9 @@ WRONG = {
     ],
     "8.3": [
         (OUT, "return (v, activity, divergence), (", "elementwise_factor"),
-        (OUT, "return (z * v, z.mean(axis=1), divergence), ("),
-        (OUT, "return (z * v, z.max(axis=2), divergence), ("),
-        (OUT, "return (z * v, activity, divergence.sum()), ("),
+        (OUT, "return (z * v, z.mean(axis=1), divergence), (", "other_function"),
+        (OUT, "return (z * v, z.max(axis=2), divergence), (", "other_quantity"),
+        (OUT, "return (z * v, activity, divergence.sum()), (", "other_quantity"),
         (OUT, "return (z * v, divergence, activity), ("),
         (OUT, "return (z * v, activity, -divergence), (", "sign"),
         (OUT, "return (z * v, activity), ("),

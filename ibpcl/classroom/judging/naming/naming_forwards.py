@@ -188,7 +188,10 @@ def _comparable(seen):
 def _of_digits(task, case, seen, reference):
     """Yield too few digits: no other explanation differs from rounding then."""
     if all(is_same(each.out, each.expected, SINGLE) for each in seen):
-        words = "right to seven digits only, as if it were computed in single precision (float32)"
+        words = (
+            "right to seven digits only, as in single precision (float32) or after a small number "
+            "was added"
+        )
         yield Explanation("precision", words, reference)
 
 
