@@ -53,6 +53,7 @@ WRONG = {
         (COINS, "return divergence.sum(axis=(1, 2)) / np.log(2), (", "constant_factor"),
         (COINS, "return (theta * delta).sum(axis=(1, 2)), ("),
         ("* theta * complement * delta", "* theta * delta", "elementwise_factor"),
+        ("* theta * complement * delta", "* delta", "elementwise_factor"),
         ("* theta * complement * delta", "* complement * delta", "elementwise_factor"),
         ("* theta * complement * delta", "* theta * complement", "elementwise_factor"),
         ("* theta * complement * delta", "* delta"),

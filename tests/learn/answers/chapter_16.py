@@ -95,6 +95,7 @@ WRONG = {
         (MASKED, MASKED.replace(" + b * dscaled", ""), "missing_term"),
         (MASKED, MASKED.replace("sum(axis", "mean(axis"), "constant_factor"),
         (MASKED, MASKED.replace("z * dw", "dw")),
+        (MASKED, MASKED.replace("z * dw", "v * dw"), "other_quantity"),
         (MASKED, MASKED.replace("z * dscaled", "dscaled")),
         (MASKED, MASKED.replace(".sum(axis=(0, 1, 2))", ".sum(axis=(0, 1))[0]"), "missing_term"),
     ],

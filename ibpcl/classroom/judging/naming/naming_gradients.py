@@ -87,13 +87,19 @@ def weigh(task, parts, case):
     if not left:
         return
     points = _pulled(task, case, max(1, MOST_POINTS))
-    if not points:
+    several = bool(points) and isinstance(points[0].dout, tuple)
+    own_list = list(quietly(listed(case.assignment, task, case.variant)))
+    if several:
+        _slips(task, left, case, points, own_list)
+    if several or not points:
         for part in left.values():
             case.marking.earn(part, NOTHING)
         return
     _with_own_parts(task, left, case, points)
     left = {name: part for name, part in left.items() if part.kind != "ok"}
-    mended = _slips(task, left, case, points)
+    source = case.assignment.source(case.variant)
+    usual = quietly(mutants_of(source, task.function, case.reference))
+    mended = _slips(task, left, case, points, own_list, usual)
     _factors(task, left, points)
     for name, part in left.items():
         evidence = _evidence(task, parts, name, part, case, points, name in mended)
@@ -115,10 +121,10 @@ def _pulled(task, case, most):
         inputs = case.inputs(task, "small", f"weighed {at}")
         with np.errstate(all="ignore"):
             out, cache = getattr(case.reference, task.forward)(*inputs.values())
-        if isinstance(out, tuple):
-            return []
-        dout = case.rng(task, "weighed cotangent", at).standard_normal(np.shape(out))
-        dout = dout if np.ndim(dout) else np.float64(dout)
+        rng = case.rng(task, "weighed cotangent", at)
+        dout = cotangent_like(out, rng.standard_normal)
+        if isinstance(out, tuple) and at >= LEAST_POINTS:
+            break
         with np.errstate(all="ignore"):
             truth = as_tuple(getattr(case.reference, task.function)(dout, cache))
         try:
@@ -127,7 +133,7 @@ def _pulled(task, case, most):
                 as_tuple(
                     case.session.pull(task.function, task.forward, inputs.values(), each, number)[0]
                 )
-                for each in (dout, 0 * dout)
+                for each in (dout, cotangent_like(out, np.zeros))
             )
         except SubmissionError:
             break
@@ -203,7 +209,7 @@ def _with_own_parts(task, left, case, points):
         case.marking.earn(part, "right_with_own_parts")
 
 
-def _slips(task, left, case, points):
+def _slips(task, left, case, points, own_list, usual=()):
     """Return the inputs whose gradients are the right ones with one slip, and name them after it.
 
     A slip of the table names gradients without a name only; one of the assignment's own list says
@@ -216,9 +222,7 @@ def _slips(task, left, case, points):
     for each in points[:LEAST_POINTS]:
         with np.errstate(all="ignore"):
             caches.append(getattr(case.reference, task.forward)(*each.inputs.values())[1])
-    source = case.assignment.source(case.variant)
-    own_list = list(quietly(listed(case.assignment, task, case.variant)))
-    for mutant in chain(own_list, quietly(mutants_of(source, task.function, case.reference))):
+    for mutant in chain(own_list, usual):
         waiting = [name for name in usable if name not in slipped]
         if not waiting:
             break
