@@ -95,8 +95,8 @@ class Chapter:
         Returns
         -------
         text : str
-            Markdown, without its heading.  The statement of a number ends with its tolerance, that
-            of a prediction with what counts.
+            Markdown, without its heading.  The statement of a number ends with its tolerance.
+            That of a prediction ends with the rule that any prediction counts.
         """
         pieces = re.split(r"^## Task ([\w.]+)[^\n]*\n", self.assignment.statement(), flags=re.M)
         texts = dict(zip(pieces[1::2], pieces[2::2], strict=True))

@@ -194,7 +194,7 @@ def test_a_prediction_names_the_run_that_gives_its_answer(chapter, exercise):
     if not TUTORIALS.is_dir():
         pytest.skip("the folder tutorials/ is not beside the package")
     statement = " ".join(chapter.statement_of(exercise).split())
-    script, line = re.search(r"`python (\S+)` .* in its lines? (\d)", statement).groups()
+    script, line = re.search(r"`python (\S+)` .* that begins? with (\d)", statement).groups()
     path = TUTORIALS.parent / script
     assert path.stem == chapter.tutorial
     assert re.search(rf'f?"{line}\. ', read_text(path)), line

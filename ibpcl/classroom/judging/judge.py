@@ -387,7 +387,7 @@ def judge_task(task, case, before):
             return verdict
     hidden = task.visibility == "hidden"
     try:
-        # wrong answers overflow; the verdict, not a warning of NumPy, tells the student
+        # wrong answers overflow; the verdict reports it, so NumPy's warnings are not needed
         with np.errstate(all="ignore"):
             case.judges[task.kind](task, verdict, case)
     except Waiting as error:
