@@ -37,6 +37,8 @@ WRONG = {
     ],
     "10.4": [
         (ACCEPT, ACCEPT.replace("<=", ">"), "other_result"),
+        (ACCEPT, ACCEPT.replace("<=", "<"), "comparison"),
+        (ACCEPT, "return np.mean(strangers <= np.sort(known)[int(0.95 * len(known))])"),
         (ACCEPT, ACCEPT.replace("0.95", "0.05")),
         (ACCEPT, ACCEPT.replace("0.95", "0.9")),
         (ACCEPT, "return np.mean(known <= np.quantile(strangers, 0.95))", "swapped"),

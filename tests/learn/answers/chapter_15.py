@@ -106,6 +106,11 @@ WRONG = {
     "15.8": [
         (MIXED, MIXED.replace("h / beta", "h * beta"), "elementwise_factor"),
         (MIXED, MIXED.replace("h / beta", "h"), "elementwise_factor"),
+        (
+            MIXED,
+            MIXED.replace("precision + h / beta", "beta * precision + h"),
+            "elementwise_factor",
+        ),
         (MIXED, MIXED.replace("+ pull * mean", ""), "ignored_input"),
         (MIXED, MIXED.replace("/ (h + pull)", ""), "elementwise_factor"),
         (MIXED, MIXED.replace("pull * mean", "pull * optimum"), "other_quantity"),

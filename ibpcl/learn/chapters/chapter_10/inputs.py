@@ -31,7 +31,11 @@ def shared_share(rng, size):
 
 
 def accepted_strangers(rng, size):
-    """Return inputs of ``accepted_strangers``."""
+    """Return inputs of ``accepted_strangers``: some strangers are at or next to the threshold."""
     n, m = _sizes(rng, size, 2)
-    known = rng.exponential(size=40 + n)
-    return {"known": known, "strangers": 1.5 * rng.exponential(size=60 + m)}
+    known = rng.exponential(size=41 if n % 2 else 40 + n)
+    strangers = 1.5 * rng.exponential(size=60 + m)
+    threshold = np.quantile(known, 0.95)  # of 41 numbers it is one of them
+    above = np.min(known[known > threshold])
+    strangers[:3] = threshold if n % 2 else (threshold + above) / 2
+    return {"known": known, "strangers": strangers}
