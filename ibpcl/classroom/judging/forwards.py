@@ -249,13 +249,14 @@ def judge_extremes(task, verdict, case):
         kind, words = next((item for item in comparisons if item[0] != "ok"), ("ok", ""))
         words = f"right at {right} of {len(comparisons)} extreme points: {words}" if words else ""
         wrong = task.function if name == task.function else f"{task.function}_vjp"
-        if words and wrong in case.wrong and not right:
+        usual = bool(words) and wrong in case.wrong
+        if usual:
             kind = "wrong"
             words = f"wrong at extreme points, too: correct {wrong} at the usual ones first"
         far = kind in ("wrong", "missing_term", "constant_factor")
         hint = (
             ""
-            if words and wrong in case.wrong and not right
+            if usual
             else "look for the largest and the smallest intermediate result"
             if far
             else HINTS.get(kind, "")

@@ -155,6 +155,7 @@ def dependence(task, case, seen):
     size = float(np.max(np.abs(truth))) + float(np.max(np.abs(own)))
     with np.errstate(all="ignore"):
         ratio = own / truth
+    lost = np.any((own == 0) & (truth != 0))  # what is set to zero is not off by a factor
     for name in floating:
         moved = _moved(task, case, seen, (name,))
         if moved is None:
@@ -170,10 +171,10 @@ def dependence(task, case, seen):
             limit = SETTLED * (size if what != "ratio" else float(np.max(np.abs(ratio))))
             if not np.max(np.abs(change)) <= limit:
                 depends[what].add(name)
-    return _in_words(depends, floating)
+    return _in_words(depends, floating, ("gap",) if lost else ("gap", "ratio"))
 
 
-def _in_words(depends, floating):
+def _in_words(depends, floating, errors):
     ignored = [name for name in floating if name in depends["truth"] - depends["own"]]
     if ignored:
         return Explanation(
@@ -188,6 +189,8 @@ def _in_words(depends, floating):
         ("gap", "missing_term", "off by an amount that depends only on {}"),
         ("ratio", "elementwise_factor", "off by a factor that depends only on {}"),
     ):
+        if what not in errors:
+            continue
         some = [name for name in floating if name in depends[what]]
         if set(some) < depends["truth"]:
             on = " and ".join(some) or "the sizes of the inputs"

@@ -69,6 +69,10 @@ WRONG = {
             "the kernel runs in reversed order; the gradient of a correlation is a convolution "
             "with the kernel as it is",
         ),
+        (
+            'return np.correlate(sequence, taps, "valid")',
+            'return np.append(np.correlate(sequence, taps, "valid")[:-1], 0.0)',
+        ),
         (CONV1D, CONV1D.replace("np.correlate(sequence, dh,", "np.convolve(sequence, dh,")),
         (CONV1D, CONV1D.replace("return ", "return -"), "sign"),
         (CONV1D, CONV1D + " / len(dh)", "mean"),
