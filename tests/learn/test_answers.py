@@ -85,18 +85,19 @@ def test_all_wrong_answers_are_refused_with_a_true_name_or_none(judge, chapter, 
 def test_the_chapters_own_names_are_given_to_their_mistakes_alone(judge, exercise):
     chapter = chapter_of(exercise.partition(".")[0])
     names = {
-        with_mistake(chapter, exercise, each["replace"], each["by"]): each["words"]
+        with_mistake(chapter, exercise, each["replace"], each["by"]): (each["words"], each["kinds"])
         for each in mistakes(chapter.assignment)
         if "words" in each and re.fullmatch(f"{exercise}[a-z]?", each["task"])
     }
     (others,) = [wrong for _, number, wrong in TABLE if number == exercise]
     texts = {with_mistake(chapter, exercise, *each[:2]): "".join(each[3:]) for each in others}
-    assert len(set(names.values())) == LISTED[exercise]
+    assert len({words for words, _ in names.values()}) == LISTED[exercise]
     assert len([text for text in texts if not texts[text] and text not in names]) >= 3  # controls
-    for text, expected in (texts | names).items():
-        lines = " ".join(judge(chapter, text, exercise)[exercise].lines)
-        told = [words for words in names.values() if words in lines]
+    for text, expected in (texts | {text: words for text, (words, _) in names.items()}).items():
+        checked = judge(chapter, text, exercise)[exercise]
+        told = [words for words, _ in names.values() if words in " ".join(checked.lines)]
         assert told == [expected] * bool(expected), text
+        assert text not in names or names_in(checked) == set(names[text][1]), checked.lines
 
 
 def assert_refused(judge, chapter, exercise, wrong):

@@ -114,9 +114,10 @@ CALLERS = {"16.2", "19.5", "19.6"}
     quick(
         [
             "0.1b-the softmax is treated as if it were elementwise",
-            "15.3-the noise is not squared",
+            "15.4-the total in the place of the rest",
         ],
-        mistakes(),
+        # those with words are judged, exercise by exercise, in test_answers.py
+        [each for each in mistakes() if "words" not in each.values[1]],
         "seconds each; the checker's own tests have all kinds of mistakes",
     ),
 )
