@@ -5,6 +5,7 @@ import shutil
 import pytest
 
 from ibpcl.classroom.assignments.slices import sliced
+from ibpcl.classroom.judging import gradients
 from ibpcl.classroom.judging.judge import AGAIN
 from ibpcl.classroom.judging.running.client import SubmissionError, Waiting
 from ibpcl.classroom.judging.running.session import Session
@@ -71,6 +72,16 @@ def test_a_machine_that_is_busy_costs_one_exercise(mine, monkeypatch):
     verdicts = checked(mine)
     assert verdicts["2.2"].state == "not judged" and AGAIN in verdicts["2.2"].lines[0]
     assert verdicts["2.1"].ok and verdicts["2.3"].ok
+
+
+def test_a_gradient_that_the_check_cannot_decide_is_not_judged(mine, monkeypatch):
+    def undecided(forward, task, verdict, case):
+        verdict.state = "by hand"
+
+    monkeypatch.setattr(gradients, "wrong_parts_of", undecided)
+    verdicts = checked(mine)
+    assert verdicts["2.3"].state == "not judged"
+    assert verdicts["2.3"].lines == [f"kl_vjp: {checking.UNDECIDED}"]
 
 
 def test_a_function_that_is_written_twice_is_named(mine):

@@ -25,6 +25,7 @@ MISTAKES = {
     "changes_cotangent": "overwrites dout",
     "changes_cache": "overwrites its cache",
     "changes_input": "overwrites its inputs",
+    "noisy_forward": "draws random numbers",
     "noisy_gradient": "draws random numbers",
     "accumulates": "grows from call to call",
     "stale": "uses values of an earlier call",
