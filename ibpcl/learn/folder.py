@@ -98,7 +98,9 @@ class Folder:
     def _refuse_a_folder_in_another(self):
         """Refuse a new folder inside of a student's folder, where the command was called."""
         above = self.path.absolute().parent
-        if not self.exists and (above / PROGRESS).is_file():
+        record = above / PROGRESS
+        is_one = record.is_file() and SCHEMA.encode() in record.read_bytes()
+        if not self.exists and is_one:
             raise UserError(
                 f"learn: {above} is itself a folder of the path: change to the folder above it, or "
                 "give it with --folder"

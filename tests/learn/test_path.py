@@ -95,11 +95,14 @@ def test_a_damaged_folder_is_refused_in_one_line(tmp_path, monkeypatch, capsys, 
 
 
 def test_a_folder_inside_a_students_folder_is_refused(student, monkeypatch, capsys):
-    monkeypatch.chdir(student.path)
+    folder = student.path.absolute()
+    monkeypatch.chdir(folder)
     for action in (["learn", "start", "3"], ["learn", "check", "2"]):
         assert main(action) == 2
         assert "is itself a folder of the path" in capsys.readouterr().err
-    assert not (student.path / "my_ibpcl").exists()
+    assert not (folder / "my_ibpcl").exists()
+    (folder / "progress.json").write_text('{"of another program": 1}')  # a control
+    assert main(["learn", "start", "3"]) == 0
 
 
 @pytest.mark.parametrize("name", ["my-ibpcl", "class", "3d"])
