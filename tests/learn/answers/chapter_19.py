@@ -20,6 +20,8 @@ UNDEFINED = (
 )
 RIGHT_REJECTED = "it rejects a right gradient, so it earns nothing"
 LEAST = "return (h**2 / 6 + 2.2e-16 / h) / 1e-11"
+NO_PAIR = "seen_by_another_cotangent must return a tuple (x, dout): numbers or arrays of numbers"
+NO_ROWS = "seen_by_more_rows must return x: numbers or arrays of numbers"
 
 WRONG = {
     "19.1": [
@@ -67,8 +69,8 @@ WRONG = {
             "return 10 * np.sin(np.arange(9.0)).reshape(3, 3) ** 3, 2 * np.ones((3, 3))",
             ROUNDING,
         ),
-        (COTANGENT, "return x", "objective cannot be evaluated there: TypeError"),
-        (COTANGENT, "return x, 'ones'", "objective cannot be evaluated there: UFuncTypeError"),
+        (COTANGENT, "return x", NO_PAIR),
+        (COTANGENT, "return x, 'ones'", NO_PAIR),
     ],
     "19.4": [
         (
@@ -87,8 +89,8 @@ WRONG = {
             "return np.array([[1.0, 2.0], [2.0, 1.0]])",
             "row_norms_slip_vjp: the given gradient is right at these inputs",
         ),
-        (ROWS, "return 'rows'", "row_norms cannot be evaluated there: TypeError"),
-        (ROWS, "return (1.0, 2.0)", "row_norms cannot be evaluated there: TypeError"),
+        (ROWS, "return 'rows'", NO_ROWS),
+        (ROWS, "return (1.0, 2.0)", NO_ROWS),
     ],
     "19.5": [
         (SHIFTED, "return True"),
