@@ -56,7 +56,6 @@ WRONG = {
         ("* theta * complement * delta", "* delta", "elementwise_factor"),
         ("* theta * complement * delta", "* complement * delta", "elementwise_factor"),
         ("* theta * complement * delta", "* theta * complement", "elementwise_factor"),
-        ("* theta * complement * delta", "* delta"),
         ("np.copysign(apart, -delta).sum(axis=1)", "np.copysign(apart, delta).sum(axis=1)", "sign"),
         (
             "np.copysign(apart, -delta).sum(axis=1)",
