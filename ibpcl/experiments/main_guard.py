@@ -7,9 +7,7 @@ tracebacks.
 """
 
 import ast
-import multiprocessing
 import sys
-from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 
 LINE = (
@@ -33,7 +31,12 @@ def refuse_to_begin_again(workers):
     SystemExit
         With the exit code 1.
     """
-    if workers is not None and getattr(multiprocessing.current_process(), "_inheriting", False):
+    if workers is None:
+        return
+    # loaded when it is used: a browser tab, which runs the tutorials, has no processes
+    import multiprocessing
+
+    if getattr(multiprocessing.current_process(), "_inheriting", False):
         raise SystemExit(1)
 
 
@@ -50,6 +53,9 @@ def is_missing(executor):
     missing : bool
         False for executors whose processes do not import the script.
     """
+    import multiprocessing
+    from concurrent.futures import ProcessPoolExecutor
+
     if not isinstance(executor, ProcessPoolExecutor):
         return False
     context = getattr(executor, "_mp_context", None) or multiprocessing
