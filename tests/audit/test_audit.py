@@ -163,6 +163,7 @@ def test_a_line_that_no_test_runs_is_named(project):
     assert any("another copy" in note for note in report.notes)
 
 
+@pytest.mark.processes(reason="a process plants the mistakes")
 def test_a_statement_of_the_file_that_raises_is_a_note(project, monkeypatch):
     folder = project()
     (folder / "layers.py").write_text(LAYERS + '\n\nraise RuntimeError("no data")\n')

@@ -96,6 +96,7 @@ def committed_rows(name):
     return [{key: row[key] for key in row if key != "form"} for row in rows]
 
 
+@pytest.mark.processes(reason="the command has the texts of mistakes formatted")
 @pytest.mark.parametrize("name", ["conv_transpose", "relu_zeros"])
 def test_the_command_chooses_the_committed_mistakes_again(name, tmp_path, monkeypatch):
     """The mistakes do not depend on a folder with other settings for the formatter."""
