@@ -31,12 +31,11 @@ folder by folder, with the quick tests of these packages and of no others, and w
 runs in its own process is not measured: ``verify/running`` is where most lines are missing.
 
 The processor time of the quick tests by folder, in seconds of one core (``python -m pytest -n 0 -p
-tests.processor_time FOLDER``, folder by folder on a busy machine, the compilation of the kernels
-left out): ``verify`` 104, ``experiments`` 86, ``methods`` 70, ``classroom`` 38, the modules beside
-the folders 35, ``paper`` 28, ``learn`` 22, ``data`` 17, ``audit`` 11, ``course`` 10, ``docs`` 9,
-``evaluation`` and ``kernels`` 8, ``inference`` 7, ``primitives`` and ``exact`` 6, ``tutorials`` 5,
-``oracles`` 4, ``models`` 3, ``continual``, ``bench`` and ``sandbox`` 2.  ``verify`` and ``paper``
-were measured before the last of their tests became slow.
+tests.processor_time``, one run of all on a busy machine): ``verify`` 115, ``experiments`` 67,
+``methods`` 60, the modules beside the folders 56, imports and collection 46, ``classroom`` 34,
+``paper`` 26, ``learn`` 23, ``data`` 17, ``audit`` 13, ``kernels`` 10, ``course`` 9, ``docs`` and
+``evaluation`` 8, ``exact`` 7, ``primitives`` and ``inference`` 5, ``bench``, ``oracles`` and
+``tutorials`` 4, ``models`` and ``continual`` 3, ``sandbox`` 2; 481 in all, with 110 processes.
 
 The longest quick tests (``pytest --durations=20`` shows durations, which other work on the machine
 makes longer): one option of a cluster 4.5 (the end of the workers is in it), two files of each form

@@ -388,9 +388,9 @@ def outcome_of(trial, runner, traced, unreached, catchers):
     """Plant one mistake in a copy, run the tests, and take the mistake out again.
 
     The tests that have caught other mistakes in the function run first, and then those that reach
-    the line.  If they pass, all tests of their files run, because a
-    test may use what an earlier one has left in its file.  For compiled code, where no line is
-    traced, all tests run.  Machine code is kept between runs unless a compiled function changes.
+    the line.  If they pass, all tests of their files run, because a test may use what an earlier
+    one has left in its file.  For compiled code, where no line is traced, all tests run.  Machine
+    code is kept between runs unless a compiled function changes.
 
     Parameters
     ----------

@@ -137,9 +137,7 @@ def gradescope(assignment, out, key, level="kind", sandbox="auto", scheme=markin
 
 
 def _package(assignment):
-    """Yield the name in the zip and the path of each file that the judge needs: modules and the
-    tables that they read.
-    """
+    """Yield name in the zip and path of the modules of the judge and the tables that they read."""
     skipped = ROOT / "classroom" / "assignments"
     for part in PARTS:
         inside = sorted(

@@ -175,6 +175,7 @@ def dependence(task, case, seen):
 
 
 def _in_words(depends, floating, errors):
+    """Return the explanation by the inputs on which a result or its error depends, or None."""
     ignored = [name for name in floating if name in depends["truth"] - depends["own"]]
     if ignored:
         return Explanation(
