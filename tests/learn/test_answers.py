@@ -23,6 +23,7 @@ from answering import (
 from quick import quick
 
 from ibpcl.classroom.assignments.mistakes import mistakes
+from ibpcl.classroom.judging.naming.mutants import listed
 from ibpcl.learn.chapters import chapter_of, chapters
 from ibpcl.verify import check_value
 
@@ -98,6 +99,15 @@ def test_the_chapters_own_names_are_given_to_their_mistakes_alone(judge, exercis
         told = [words for words, _ in names.values() if words in " ".join(checked.lines)]
         assert told == [expected] * bool(expected), text
         assert text not in names or names_in(checked) == set(names[text][1]), checked.lines
+
+
+def test_a_name_of_the_list_holds_for_its_task_and_its_variant_alone():
+    assignment = chapter_of("14").assignment
+    entries = [each for each in mistakes(assignment) if "words" in each]
+    for task in assignment.tasks:
+        own = [each["words"] for each in entries if each["task"] == task.id]
+        assert [mutant.words for mutant in listed(assignment, task, "base")] == own
+        assert list(listed(assignment, task, "another")) == []
 
 
 def assert_refused(judge, chapter, exercise, wrong):
