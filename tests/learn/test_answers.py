@@ -150,6 +150,10 @@ def test_right_answers_in_unusual_forms_pass(judge, path):
 def test_every_exercise_has_wrong_and_right_answers():
     few = [exercise for _, exercise, wrong in TABLE if len(wrong) < FEWEST_WRONG]
     assert few == []
+    twice = [
+        exercise for _, exercise, wrong in TABLE if len({each[:2] for each in wrong}) < len(wrong)
+    ]
+    assert twice == []
     for chapter in chapters():
         forms = [path for path in FORMS if path.parent.name == chapter.assignment.name]
         assert len(forms) >= FEWEST_RIGHT, chapter.assignment.name

@@ -16,13 +16,16 @@ from ibpcl.classroom.judging.naming.mutants import mutants_of, quietly
 from ibpcl.classroom.judging.running import bounds
 from ibpcl.codeview.planting import SENTENCES
 
-WRONG = 24  # wrong gradients for each function
+WRONG = 24  # wrong gradients for each function, and one that is nearly right
 MOST_POINTS = 20
 MOST_NUMBERS = 10_000  # in all points of a test
 MOST_QUESTIONS = 500  # inputs at which an unknown function is evaluated
 MEMORY_MB = 256
 TRIALS = 3  # inputs at which wrong gradients are compared with the right one
 OFF = 1e-2  # error of a wrong gradient, relative to its largest entry: well above differences
+SLIGHT = (
+    1e-3  # relative error of the least wrong gradient: only a test with a small tolerance sees it
+)
 UNKNOWN = "unknown"
 
 
@@ -32,7 +35,7 @@ class Wrong(NamedTuple):
     Attributes
     ----------
     kind : str
-        Kind of its mistake.
+        Kind of its mistake, or words about it.
     function : callable
         ``function(dout, cache)`` returns the gradients.
     """
@@ -82,7 +85,7 @@ def judge_test(task, verdict, case):
     verdict.state = "right" if share == 1 else "partial" if share else "wrong"
     words = f"it rejects {rejected} of {total} wrong gradients"
     kinds = "; ".join(
-        f"{SENTENCES[kind]} ({count})" for kind, count in missed.most_common() if count
+        f"{SENTENCES.get(kind, kind)} ({count})" for kind, count in missed.most_common() if count
     )
     verdict.words = [f"{words}; not seen: {kinds}" if kinds else words]
 
@@ -131,7 +134,8 @@ def rights_of(name, reference):
 def wrongs_of(name, task, case):
     """Return wrong gradient functions of a forward, other ones for each student.
 
-    A mistake that gives right numbers is left out, and one that raises an exception.
+    A mistake that gives right numbers is left out, and one that raises an exception.  One gradient
+    is off by a thousandth only, which a test with a large tolerance accepts.
 
     Parameters
     ----------
@@ -173,7 +177,11 @@ def wrongs_of(name, task, case):
             found.setdefault(key, Wrong(mutant.kind, mutant.function))
     wrongs = list(found.values())
     order = case.rng(task, "wrong", name).permutation(len(wrongs))
-    return [wrongs[n] for n in order[:WRONG]]
+    slight = Wrong(
+        f"all gradients times {1 + SLIGHT:g}, so the tolerance is too large",
+        lambda dout, cache: tuple(part * (1 + SLIGHT) for part in right(dout, cache)),
+    )
+    return [*(wrongs[n] for n in order[:WRONG]), slight]
 
 
 def _copied(cache):

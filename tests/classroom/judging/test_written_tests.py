@@ -86,6 +86,12 @@ def test_a_weak_point_costs_points(task, old, new):
     assert 0 < verdict.points < ASSIGNMENT.task(task).points and verdict.state == "partial"
 
 
+def test_a_large_tolerance_costs_points_and_is_named():
+    verdict = judged(changed(("<= 1e-5 * (1e-3", "<= 1e-2 * (1e-3")))["10b"]
+    assert 0 < verdict.points < ASSIGNMENT.task("10b").points
+    assert verdict.words[0].endswith("the tolerance is too large (1)")
+
+
 @pytest.mark.parametrize(
     "points",
     ["None", "[]", "[(1, 2)]", "[('a', 'b')]", "[(np.ones((9, 9)), np.ones(3))]",

@@ -25,7 +25,6 @@ WRONG = {
         ),
         (CODES, "return (m * m / 2 + excess / 2 - log_s).sum(axis=0), (m, excess)", "summed"),
         (CODES, "return (m * m / 2 + excess / 2 - log_s).mean(axis=1), (m, excess)", "mean"),
-        (CODES, "return (m * m / 2 + excess / 2 - log_s).sum(), (m, excess)", "summed"),
         (
             CODES,
             "return (m * m / 2 + (excess + 1) / 2 - log_s).sum(axis=1), (m, excess)",

@@ -98,6 +98,11 @@ WRONG = {
         (SHIFTED, "return bool(np.shape(dx) == x.shape)"),
         (SHIFTED, "return bool(np.array_equal(dx, expected[0]))", RIGHT_REJECTED),
         (SHIFTED, "return bool(agree((dx,), expected[:1]))"),
+        (
+            SHIFTED,
+            "return all(np.shape(a) == b.shape and np.abs(a - b).max() < 1e-2 * np.abs(b).max() "
+            "for a, b in zip((dx, dgain, dshift), expected))",
+        ),
         (PLACES, "return [(draw((1, 1)), draw(1), draw(1), draw((1, 1)))]"),
         (PLACES, "return [(draw((4, 3)), draw(3), draw(3), np.ones((4, 3)))]"),
         (PLACES, "return []", "points_scale_shift must return a list of 1 to 20 tuples"),
@@ -107,6 +112,10 @@ WRONG = {
         (SOFT, "return False", RIGHT_REJECTED),
         (SOFT, "return bool(np.abs(dx.sum(axis=1)).max() < 1e-9)"),
         (SOFT, "return 1.0"),
+        (
+            SOFT,
+            "return bool(np.allclose(dx, differences(softmax, (x,), dout)[0], rtol=1e-2))",
+        ),
         (SCORES, "return [(rng.standard_normal((3, 4)), np.ones((3, 4)))]", RIGHT_REJECTED),
         (
             SCORES,
