@@ -12,7 +12,7 @@ and writes every table again that a page marks::
 The tables of ``results/ladder.csv`` whose titles begin with "Split MNIST:" are written between the
 marks, side by side. Where some entries of a table have one seed and others more, the former are
 marked. With ``| beside the paper`` after the title, the numbers of the paper's table of accuracies
-or of other metrics are beside ours. In a table of accuracies, the columns are then data sets, in
+or of other metrics are beside NPBCL's. In a table of accuracies, the columns are then data sets, in
 the order of the paper.
 
 A number in a sentence is written between ``<!-- value: ladder | Split MNIST: accuracy | paper |
@@ -174,7 +174,7 @@ def markdown(lines, beginning, form=None):
     """Return a Markdown table of all tables whose titles start with ``beginning``, side by side.
 
     With the form "beside the paper", the numbers of its table of accuracies or of other metrics
-    are beside ours.
+    are beside NPBCL's.
     """
     if form not in (None, BESIDE):
         raise ValueError(f"records.markdown: unknown form {form!r} of a table")

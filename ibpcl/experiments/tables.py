@@ -292,7 +292,8 @@ def seed_counts(entries):
 def shown(name):
     """Return the name of a row or column as readers see it.
 
-    Records write "ours" for this package's NPBCL, as a key; a reader sees the method's name.
+    Records write "ours" for this package's NPBCL, as a key, and "our" for what belongs to it; a
+    reader sees the method's name.
 
     Parameters
     ----------
@@ -306,10 +307,10 @@ def shown(name):
 
     Examples
     --------
-    >>> shown("ours, coreset"), shown("VCL")
-    ('NPBCL, coreset', 'VCL')
+    >>> shown("ours, coreset"), shown("the same, our rates"), shown("VCL")
+    ('NPBCL, coreset', "the same, NPBCL's rates", 'VCL')
     """
-    return re.sub(r"\bours\b", "NPBCL", name)
+    return re.sub(r"\bour\b", "NPBCL's", re.sub(r"\bours\b", "NPBCL", name))
 
 
 def grid(table):

@@ -204,7 +204,7 @@ def other_metrics(results):
             "Acc is the mean over time and tasks, sum of R_ij for i >= j over N (N + 1) / 2. The "
             "paper prints N (N - 1) / 2, by which perfect accuracy on five tasks would score "
             "1.5; its column Acc repeats the final mean accuracies of its other table, so the "
-            "paper's values are beside our final means here.",
+            "paper's values are beside the final means here.",
             "FWT is the accuracy on tasks that are not yet learned. With one head per task it is "
             "at chance level, 1 / C, by construction, because the head is untrained. It is "
             f"measured after the last task on {measures.FURTHER} further permutations, with "

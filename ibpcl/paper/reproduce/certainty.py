@@ -221,7 +221,7 @@ def without_task_names(results):
             "information: the head whose prediction depends least on which weights are drawn.",
             "p(x | task): the generative model of the same images, one class after another "
             "(`ibpcl reproduce knn`). It chooses the task whose two classes make the image most "
-            "probable, with the class of our head, or simply the most probable class.",
+            "probable, with the class of NPBCL's head, or simply the most probable class.",
         ),
         {"class": axes},
     )

@@ -277,7 +277,7 @@ def probe_accuracy(m, examples):
     learned : float
         On the representation of the learner after its last task.
     untrained : float
-        On that of the same method with all epochs set to 0, after one task; our masks are open.
+        On that of the same method with all epochs set to 0, after one task; NPBCL's masks are open.
     same_masks : float
         The same with the masks of the learner, so that only the values of the weights differ. Equal
         to ``untrained`` for a method without masks.

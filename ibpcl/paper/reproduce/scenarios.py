@@ -40,7 +40,7 @@ NOTES = (
     "image selects the mask.",
     "p(x | task) and p(x | class): a generative model of the same images, one class after "
     "another (`ibpcl reproduce knn`). It chooses the task whose two classes make the image "
-    "most probable, with the class of our head, or simply the most probable class.",
+    "most probable, with the class of NPBCL's head, or simply the most probable class.",
     "Exact, random features: the labels are regressed on random ReLU features, with the exact "
     "posterior of one task as the prior of the next. With one head this is joint training, "
     "whatever the order of the tasks.",
