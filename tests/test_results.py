@@ -458,7 +458,7 @@ CONSTANTS = {
         "with 0.5,": "setting",
         "rates of 0.001 and then 0.0001": "settings",
         "rates of 0.003 and 0.01": "settings",
-        "our weight of 0.001": "setting",
+        "NPBCL's weight of 0.001": "setting",
     },
     "what-next.md": {"by 0.0021": "setting"},
 }
