@@ -72,9 +72,9 @@ MEANINGFUL = (
 
 @nox.session(python=PYTHONS)
 def tests(session):
-    """Run all tests with the newest dependencies."""
+    """Run all tests but the slow ones with the newest dependencies."""
     session.install(".[test]")
-    session.run("pytest", "--numprocesses", "auto", *session.posargs)
+    session.run("pytest", "--numprocesses", "auto", "-m", "not slow", *session.posargs)
 
 
 @nox.session(python="3.11", venv_backend="uv")
@@ -109,8 +109,9 @@ def coverage(session):
     """Measure the lines of the mathematics that the tests run; below 90 percent, it fails."""
     session.install(".[test]", "pytest-cov>=5")
     packages = [f"--cov=ibpcl.{name}" for name in COVERED]
-    options = ["--cov-report=term:skip-covered", "--cov-fail-under=90", *session.posargs]
-    session.run("pytest", "--quiet", "--numprocesses", "auto", *packages, *options)
+    options = ["-m", "not slow", "--cov-report=term:skip-covered", "--cov-fail-under=90"]
+    tests = ["pytest", "--quiet", "--numprocesses", "auto", "--dist", "loadfile"]
+    session.run(*tests, *packages, *options, *session.posargs)
 
 
 @nox.session

@@ -59,11 +59,16 @@ def pytest_xdist_auto_num_workers():
 def pytest_collection_modifyitems(items):
     """Note the tests that are slow or start processes and do not say why, for ``test_started``."""
     started.unexplained = [fault for item in items for fault in started.without_reason(item)]
+    started.quick = [
+        item.nodeid
+        for item in items
+        if item.get_closest_marker("starts") and not item.get_closest_marker("slow")
+    ]
 
 
 @pytest.fixture(autouse=True)
 def few_processes(request):
-    """Refuse a quick test that starts a process and has no mark."""
+    """Refuse a test that starts a process and has no mark."""
     with started.refused(request.node):
         yield
 

@@ -242,7 +242,7 @@ def test_a_pair_of_ones_own(check, mine):
     assert "hint" in out
 
 
-@pytest.mark.processes(reason="what is loaded shows in a new process only")
+@pytest.mark.starts(reason="what is loaded shows in a new process only")
 @pytest.mark.parametrize(
     "page",
     [

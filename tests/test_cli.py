@@ -576,7 +576,7 @@ def in_a_process(*arguments):
     ).stdout
 
 
-@pytest.mark.processes(reason="the start of a process")
+@pytest.mark.starts(reason="the start of a process")
 def test_the_module_runs_as_a_program():
     assert in_a_process("-m", "ibpcl", "--version") == f"ibpcl {ibpcl.__version__}\n"
 

@@ -56,7 +56,7 @@ FLOORS = (
 )
 
 
-@pytest.mark.processes(reason="what is loaded shows in a new process only")
+@pytest.mark.starts(reason="what is loaded shows in a new process only")
 def test_importing_the_package_loads_neither_matplotlib_nor_numba():
     code = "import sys, ibpcl; print(sorted({'matplotlib', 'numba'} & set(sys.modules)))"
     assert (

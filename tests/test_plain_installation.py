@@ -131,7 +131,7 @@ def test_a_command_works(python, arguments):
     assert done.returncode == 0 and done.stdout, done.stderr
 
 
-@pytest.mark.processes(reason="a plain installation is a process without other packages")
+@pytest.mark.starts(reason="a plain installation is a process without other packages")
 @pytest.mark.parametrize(
     ("factor", "code"),
     quick(["(2, 1)"], [(3, 0), (2, 1)], "each starts a process, which starts another"),

@@ -1,4 +1,4 @@
-"""A quick test that starts a process says why, and so does a slow test."""
+"""A test that starts a process says why, and so does a slow test."""
 
 import sys
 
@@ -39,7 +39,7 @@ def test_each_kind_of_start_is_counted(events):
     assert len(events) == 3
 
 
-def test_a_quick_test_without_a_mark_fails_if_it_starts_a_process():
+def test_a_test_without_a_mark_fails_if_it_starts_a_process():
     with pytest.raises(pytest.fail.Exception, match="3 times"), started.refused(Item()):
         starts()
 
@@ -54,7 +54,7 @@ def test_what_libraries_look_for_needs_no_mark(events):
     assert len(events) == 4
 
 
-@pytest.mark.parametrize("mark", [pytest.mark.slow, pytest.mark.processes])
+@pytest.mark.parametrize("mark", [getattr(pytest.mark, name) for name in started.MARKS])
 def test_a_test_with_a_mark_may(mark):
     with started.refused(Item(mark(reason="it is about processes"))):
         starts()
@@ -64,7 +64,11 @@ def test_every_mark_of_every_test_that_was_collected_has_its_reason():
     assert not started.unexplained, "\n".join(started.unexplained)
 
 
-@pytest.mark.parametrize("mark", [pytest.mark.slow, pytest.mark.processes])
+def test_a_handful_of_quick_tests_start_python():
+    assert len(started.quick) <= started.HANDFUL, "\n".join(started.quick)
+
+
+@pytest.mark.parametrize("mark", [getattr(pytest.mark, name) for name in started.MARKS])
 def test_a_mark_needs_a_reason(mark):
     for wrong in (mark, mark(reason=""), mark("why"), mark(why="so")):
         assert len(started.without_reason(Item(wrong, pytest.mark.usefixtures("x")))) == 1

@@ -44,7 +44,7 @@ __all__ = [
 
 COMPILING = "compiling the kernels, once for this processor and this Python"
 # Modules that a second process compiles at the same time: they take about half of the time.
-ELSEWHERE = ("gaussian", "masked_weights", "noise")
+ELSEWHERE = ("convolution", "gaussian", "likelihoods", "masked_weights", "noise", "sticks")
 # Modules that only networks with convolutions use: reading their machine code takes 60 ms.
 OF_IMAGES = ("convolution", "patches", "pooled_convolution", "pooling")
 # Without "nnan" and "ninf", because NaN must be propagated: it shows that a run diverges.  Without

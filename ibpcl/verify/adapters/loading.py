@@ -48,7 +48,7 @@ class Loaded(NamedTuple):
     first: BaseException | None
 
 
-def load(path, seconds=SECONDS):
+def load(path, seconds=None):
     """Run a file, or the code cells of a notebook, as a module.
 
     A statement that raises is skipped, because a missing data set should not prevent the check of a
@@ -59,8 +59,8 @@ def load(path, seconds=SECONDS):
     ----------
     path : str or path-like
         The file.
-    seconds : float
-        Time limit for each statement.
+    seconds : float, optional
+        Time limit for each statement; ten seconds if not given.
 
     Returns
     -------
@@ -79,6 +79,7 @@ def load(path, seconds=SECONDS):
     tree = _parsed(file, path, is_notebook)
     module = _module(file, _levels(tree))
     failures = []
+    seconds = SECONDS if seconds is None else seconds
     first = _run_all(tree, module, file, path, is_notebook, failures, seconds)
     return Loaded(module, failures, first)
 

@@ -34,7 +34,7 @@ def wrong():
     return text + AROUND
 
 
-@pytest.mark.processes(reason="it compares with a box")
+@pytest.mark.starts(reason="it compares with a box")
 @needs_box
 @pytest.mark.parametrize("text", [wrong(), first().source()], ids=["wrong", "right"])
 def test_a_hand_in_gets_the_same_result_here_as_in_a_box(text):
