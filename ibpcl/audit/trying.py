@@ -8,6 +8,7 @@ import os
 import platform
 import sys
 import threading
+import time
 from collections import Counter
 from pathlib import Path
 from typing import NamedTuple
@@ -15,10 +16,7 @@ from typing import NamedTuple
 from ibpcl import __version__, console, places, processors
 from ibpcl.audit import parallel, planting, project, running
 
-# Shares of the times with tracing: a fork has loaded the libraries, and most mistakes are caught
-# by one of the first tests.  They come from an audit of the primitives of this package.
-START_SHARE = 0.2
-TEST_SHARE = 0.05
+FIRST = 10  # mistakes after which the time of all others is told
 CATCHERS = 2  # tests that have caught other mistakes in the function, and run first
 FIRST_STAMP = 1_000_000_000  # time of the first changed file, in seconds since 1970
 MEMORY = 4  # address space of one run, as a multiple of the machine's memory
@@ -169,10 +167,7 @@ def run_all(trials, copies, traced, journal, settings):
     if not new:
         return
     workers = min(settings.workers or processors.usable(), len(new))
-    console.tell(
-        f"{len(new)} mistakes, {workers} at a time; about "
-        f"{duration(expected(new, traced) / workers)} if the machine does nothing else"
-    )
+    console.tell(f"{len(new)} mistakes, {workers} at a time")
     unreached = Unreached()
     catchers = Catchers()
     with tqdm(
@@ -190,36 +185,17 @@ def run_all(trials, copies, traced, journal, settings):
                 journal.keep(trial.identity, run)
             trial.store(run)
             bar.update()
+            if next(done) == FIRST < len(new):
+                left = duration((time.monotonic() - began) * (len(new) - FIRST) / FIRST)
+                bar.write(f"about {left} for the others, if they are like these", sys.stderr)
 
-        numbers = itertools.count()
+        numbers, done = itertools.count(), itertools.count(1)
+        began = time.monotonic()
 
         def runner():
             return contextlib.closing(copies.runner(f"worker{next(numbers)}", traced.modules))
 
         parallel.over(new, workers, runner, work)
-
-
-def expected(trials, traced):
-    """Return the seconds of processor time that some runs take, roughly.
-
-    Parameters
-    ----------
-    trials : list of Trial
-        The mistakes.
-    traced : Traced
-        The time of each test.
-
-    Returns
-    -------
-    float
-    """
-    total = 0.0
-    for trial in trials:
-        if trial.tests is None:
-            total += traced.total
-        else:
-            total += START_SHARE * traced.starting + TEST_SHARE * traced.time_of(trial.tests)
-    return total
 
 
 def duration(seconds):

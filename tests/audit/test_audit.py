@@ -3,6 +3,7 @@
 import hashlib
 import json
 import os
+import re
 import types
 
 import pytest
@@ -42,10 +43,12 @@ def state_of(folder):
 
 
 @pytest.mark.processes(reason="an audit runs the tests of a project")
-def test_weak_tests_miss_mistakes_and_the_folder_stays(project):
+def test_weak_tests_miss_mistakes_and_the_folder_stays(project, monkeypatch, capsys):
     folder = project(WEAK)
     before = state_of(folder)
+    monkeypatch.setattr(trying, "FIRST", 2)
     report = audit.audit("layers.py", PYTEST, most=8, workers=1)
+    assert re.search(r"^about \d+ s for the others", capsys.readouterr().err, re.MULTILINE)
     assert state_of(folder) == before
     assert report.tests == 1 and report.score < 50
     (function,) = report.functions
