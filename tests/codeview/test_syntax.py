@@ -1,6 +1,7 @@
 """Values that are put into a watched run, and the places of a tree."""
 
 import ast
+import importlib
 
 import numpy as np
 
@@ -55,3 +56,27 @@ def test_statements_of_both_branches_have_their_places():
 def test_names_that_are_read_and_stored_differ():
     tree = ast.parse("y = x + y")
     assert names_in(tree) == {"x", "y"} and names_in(tree, ast.Store) == {"y"}
+
+
+def test_a_helper_of_a_helper_in_another_file_finds_the_names_of_its_file(tmp_path, monkeypatch):
+    monkeypatch.syspath_prepend(tmp_path)
+    tools = "from math import prod\n\ndef inner(x):\n    return prod(x)\n\n"
+    (tmp_path / "code_tools.py").write_text(tools + "def outer(x):\n    return inner(x)\n")
+    layer = "import code_tools\n\ndef layer(x):\n    return code_tools.outer(x)\n"
+    (tmp_path / "code_layer.py").write_text(layer)
+    code = Code(importlib.import_module("code_layer").layer)
+    assert set(code.trees) == {"layer", "code_tools__outer", "inner"}
+    assert code.compile()([2, 3]) == 6
+
+
+def test_a_name_with_another_meaning_in_the_own_file_leaves_a_helper_as_it_is(
+    tmp_path, monkeypatch
+):
+    monkeypatch.syspath_prepend(tmp_path)
+    tools = "SCALE = 2\n\ndef inner(x):\n    return SCALE * x\n\n"
+    (tmp_path / "code_scaled.py").write_text(tools + "def outer(x):\n    return inner(x)\n")
+    layer = "import code_scaled\nSCALE = 5\n\ndef layer(x):\n    return code_scaled.outer(x)\n"
+    (tmp_path / "code_other.py").write_text(layer)
+    code = Code(importlib.import_module("code_other").layer)
+    assert set(code.trees) == {"layer", "code_scaled__outer"}
+    assert code.compile()(3) == 6
