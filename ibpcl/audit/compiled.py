@@ -31,6 +31,7 @@ ORDER = 75  # seed of the order of lines and kinds
 LEAST = 1e-5  # relative difference of outputs that differ, in single precision as well
 CALLS = 6  # calls of the project's tests whose arguments are points: a call costs little
 COMPILING = 60.0  # seconds to load and compile a changed file
+CHANGED = "_changed_"  # in the name of a changed file, before the number of the change
 
 
 def environment(folder):
@@ -47,6 +48,27 @@ def environment(folder):
     """
     cache = {"NUMBA_BOUNDSCHECK": "1", "NUMBA_CACHE_DIR": str(folder / ".numba_cache")}
     return {**os.environ, **cache}
+
+
+def unfinished(path):
+    """Return the number of the change during whose trial the process has ended.
+
+    Its file is removed.
+
+    Parameters
+    ----------
+    path : Path
+        The file, in the copy of the project.
+
+    Returns
+    -------
+    int or None
+        None if no changed file is left.
+    """
+    left = sorted(path.parent.glob(f"{path.stem}{CHANGED}*.py"))
+    for file in left:
+        file.unlink()
+    return int(left[0].stem.rpartition("_")[2]) if left else None
 
 
 class Compiled:
@@ -189,7 +211,7 @@ def _reached(functions, names, without=()):
     return found
 
 
-def plant(code, module, target, calls, seed, most, replaced, mutant_of):
+def plant(code, module, target, calls, seed, most, replaced, mutant_of, without=()):
     """Return the mistakes in a gradient that Numba compiles, with their effects.
 
     Parameters
@@ -210,6 +232,8 @@ def plant(code, module, target, calls, seed, most, replaced, mutant_of):
         ``replaced(text, replacements)`` returns the changed text.
     mutant_of : callable
         ``mutant_of(code, name, edit, replacements, results)`` returns a mistake as a dict.
+    without : collection of int
+        Numbers of changes that end the process; they count as those that raise.
 
     Returns
     -------
@@ -234,9 +258,12 @@ def plant(code, module, target, calls, seed, most, replaced, mutant_of):
         parts = code.repair(edit)
         if not parts:
             continue
+        counts["planted"] += 1
+        if n in without:
+            counts["raising"] += 1
+            continue
         text = replaced(code.text, parts)
         verdict, results = _compared(code, text, n, target.name, calls, seed, given)
-        counts["planted"] += 1
         key = key_of(results)
         if verdict == "wrong" and key not in seen:
             mutant = mutant_of(code, name, edit, parts, results)
@@ -303,8 +330,16 @@ def _single(points):
 
 def _compared(code, text, n, name, calls, seed, given):
     """Return the verdict on a changed file, and its result at each point."""
-    file = code.path.with_name(f"{code.path.stem}_changed_{n}.py")
+    file = code.path.with_name(f"{code.path.stem}{CHANGED}{n}.py")
     file.write_text(text, encoding="utf-8")
+    try:
+        return _of_file(file, name, calls, seed, given)
+    finally:
+        file.unlink()
+
+
+def _of_file(file, name, calls, seed, given):
+    """Return the verdict on a changed file, which may do anything, and its result at each point."""
     results = []
     try:
         with limit(COMPILING):
@@ -312,10 +347,8 @@ def _compared(code, text, n, name, calls, seed, given):
             target = discovery.find(discovery.targets_in(module), name)
             makers = list(makers_of(module, target, calls, seed))
             made = [(makers[number](), point) for number, points in given for point in points]
-    except (TimeUp, Exception, SystemExit):  # a changed file may do anything
+    except (TimeUp, Exception, SystemExit):
         return "raising", []
-    finally:
-        file.unlink()
     for changed, point in made:
         problem = changed.at(point.problem.point)
         try:

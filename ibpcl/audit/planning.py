@@ -180,8 +180,14 @@ def plan(functions, files, judged, traced, settings):
 
 
 def _messages(judged, file, names, calls, settings):
-    """Yield the message about each function; one that ends the process is left out."""
+    """Yield the message about each function.
+
+    A change of a compiled function may end the process.  Its file is still there then, and the
+    function is judged again without this change.  A function that ends the process otherwise is
+    left out.
+    """
     left = list(names)
+    without = []  # numbers of changes that have ended the process
     while left:
         try:
             with _judge(judged) as worker:
@@ -195,14 +201,20 @@ def _messages(judged, file, names, calls, settings):
                     seed=settings.seed,
                     timeout=JUDGING,
                     trying=settings.most,
+                    without=without,
                 ):
                     left = left[1:]
+                    without = []
                     yield message
             return
         except (Ended, Failed) as error:
-            if left:
+            number = compiled.unfinished(judged / file)
+            if left and number is not None:
+                without = [*without, number]
+            elif left:
                 words = f"the process that judges mistakes ended: {error}"
                 yield {"name": left.pop(0), "state": "left out", "words": words}
+                without = []
 
 
 def _leave_out(message, file, known):

@@ -75,7 +75,7 @@ class Program:
             "failures": [str(failure) for failure in loaded.failures],
         }
 
-    def plant(self, path, names, calls, seed, timeout, trying=0):
+    def plant(self, path, names, calls, seed, timeout, trying=0, without=()):
         """Plant mistakes into the gradient functions of a file, one function after another.
 
         Parameters
@@ -92,6 +92,8 @@ class Program:
             Seconds for each function.
         trying : int
             The number of mistakes that will be tried in each function; 0 for all.
+        without : list of int
+            Numbers of changes of the first function, if it is compiled, that end the process.
 
         Yields
         ------
@@ -109,7 +111,8 @@ class Program:
                 continue
             with warnings.catch_warnings(), np.errstate(all="ignore"):
                 warnings.simplefilter("ignore")
-                yield _of_target(loaded.module, target, path, calls, seed, timeout, trying)
+                yield _of_target(loaded.module, target, path, calls, seed, timeout, trying, without)
+            without = ()
 
 
 def _called(target, path):
@@ -123,7 +126,7 @@ def _called(target, path):
     return code.co_qualname if own else ""
 
 
-def _of_target(module, target, path, calls, seed, timeout, trying):
+def _of_target(module, target, path, calls, seed, timeout, trying, without):
     """Return the message about one gradient function."""
     try:
         with Trap() as trap, limit(timeout), first_lines():
@@ -138,7 +141,7 @@ def _of_target(module, target, path, calls, seed, timeout, trying):
                         raise
             if families is None:
                 found = compiled.plant(
-                    code, module, target, given, seed, trying, replaced, _of_edit
+                    code, module, target, given, seed, trying, replaced, _of_edit, without
                 )
                 return {"name": target.name, "state": "planted", "note": "", **found}
             note = _note(families[0].points[0].problem)

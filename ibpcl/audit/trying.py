@@ -189,7 +189,8 @@ def run_all(trials, copies, traced, journal, settings):
                 left = duration((time.monotonic() - began) * (len(new) - FIRST) / FIRST)
                 bar.write(f"about {left} for the others, if they are like these", sys.stderr)
 
-        numbers, done = itertools.count(), itertools.count(1)
+        numbers = itertools.count()
+        done = itertools.count(1)
         began = time.monotonic()
 
         def runner():

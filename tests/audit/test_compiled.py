@@ -1,6 +1,8 @@
 """Mistakes in functions that Numba compiles are planted, compiled and judged by their numbers."""
 
+import contextlib
 import types
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -8,6 +10,7 @@ import pytest
 from ibpcl import audit
 from ibpcl.audit import compiled, planning, planting, running, tracing, trying
 from ibpcl.audit.agent import written
+from ibpcl.sandbox.worker import Ended
 from ibpcl.verify.adapters import discovery, loading
 
 pytest.importorskip("numba")
@@ -212,3 +215,35 @@ def test_an_audit_runs_the_tests_with_compiled_mistakes(file):
     (function,) = report.functions
     assert function.counted == 6
     assert all(each.wrt == ["x"] for each in report.survivors)
+
+
+def test_a_change_that_ends_the_process_costs_no_other(file, monkeypatch):
+    """The judge says nothing any more, and leaves the file of the change that it tried."""
+    asked = []
+
+    class Judge:
+        def stream(self, *_, names, without, **__):
+            asked.append((names, without))
+            if 4 not in without:
+                file.with_name("layers_changed_4.py").write_text("")
+                raise Ended("exit")
+            yield {"name": names[0], "state": "planted"}
+            raise Ended("exit")  # while it judges the next function
+
+    monkeypatch.setattr(planning, "_judge", lambda folder: contextlib.nullcontext(Judge()))
+    settings = types.SimpleNamespace(seed=0, most=2)
+    messages = list(
+        planning._messages(file.parent, Path(file.name), ["scale", "fatal"], {}, settings)
+    )
+    assert [each["state"] for each in messages] == ["planted", "left out"]
+    assert asked == [(["scale", "fatal"], []), (["scale", "fatal"], [4])]
+    assert compiled.unfinished(file) is None
+
+
+@pytest.mark.parametrize("number", [0, 1])
+def test_the_changes_that_end_the_process_count_as_raising(file, monkeypatch, number):
+    monkeypatch.setattr(compiled, "MOST", 2)
+    (message,) = planting.Program().plant(str(file), [], {}, 0, 200.0)
+    (fewer,) = planting.Program().plant(str(file), [], {}, 0, 200.0, without=[number])
+    assert fewer["planted"] == message["planted"] == 2
+    assert fewer["raising"] == message["raising"] + 1
