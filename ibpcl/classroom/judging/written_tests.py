@@ -23,9 +23,7 @@ MOST_QUESTIONS = 500  # inputs at which an unknown function is evaluated
 MEMORY_MB = 256
 TRIALS = 3  # inputs at which wrong gradients are compared with the right one
 OFF = 1e-2  # error of a wrong gradient, relative to its largest entry: well above differences
-SLIGHT = (
-    1e-3  # relative error of the least wrong gradient: only a test with a small tolerance sees it
-)
+SLIGHT = 1e-3  # relative error of the least wrong gradient, for tests with a large tolerance
 UNKNOWN = "unknown"
 
 
