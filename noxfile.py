@@ -24,24 +24,23 @@ What was tested, and the result ("part": MEANINGFUL, which ``oldest`` runs):
 - Python 3.14: not tried, it was not available.
 
 What ``coverage`` counts, in percent of the lines: ``primitives`` 99.8, ``models`` 99.1,
-``inference`` 96.8, ``continual`` 99.2, ``methods`` 99.8, ``verify`` 95.4, of all 97.2 (Python 3.11.7;
-14 minutes on two busy cores).  Lines that Numba compiles are not among them: they are in
+``inference`` 96.8, ``continual`` 99.2, ``methods`` 99.8, ``verify`` 95.4, and 97.2 of all (Python
+3.11.7, 14 minutes on two busy cores).  Lines that Numba compiles are not among them: they are in
 ``ibpcl.kernels``, and each has a NumPy reference, which is counted.  What a worker of the checker
 runs in its own process is not measured: ``verify/running`` is where most lines are missing.
 
 The processor time of the quick tests by folder, in seconds of one core (``python -m pytest -n 0 -p
-tests.processor_time``, one run of all on a busy machine): ``verify`` 115, ``experiments`` 67,
-``methods`` 60, the modules beside the folders 56, imports and collection 46, ``classroom`` 34,
-``paper`` 26, ``learn`` 23, ``data`` 17, ``audit`` 13, ``kernels`` 10, ``course`` 9, ``docs`` and
-``evaluation`` 8, ``exact`` 7, ``primitives`` and ``inference`` 5, ``bench``, ``oracles`` and
-``tutorials`` 4, ``models`` and ``continual`` 3, ``sandbox`` 2; 481 in all, with 110 processes.
+tests.processor_time``, one run of all on a busy machine): ``verify`` 87, ``methods`` 61,
+``experiments`` 60, imports and collection 47, the modules beside the folders 28, ``classroom`` 25,
+``paper`` 24, ``learn`` 22, ``data`` 14, ``audit`` 12, ``evaluation`` 8, ``docs`` 7, ``course`` and
+``exact`` 6, ``kernels``, ``inference`` and ``primitives`` 5, ``bench`` 4, ``oracles``,
+``tutorials`` and ``models`` 3, ``continual`` 2; 389 in all.  Six tests start Python.
 
-The longest quick tests (``pytest --durations=20`` shows durations, which other work on the machine
-makes longer): one option of a cluster 4.5 (the end of the workers is in it), two files of each form
-of code 3.8, weak tests of an audit 3.5, a sample of planted mistakes 3.4, the glyphs with the
-default backend 3.3, the table of all methods 2.8, a module each in a plain installation 2.5, the
-data set of gradients 2.4, the formula sheet and the changes of a compiled project 2.3; no other
-that was measured takes more than two.
+The longest quick tests (``pytest --durations=20``; other work on the machine makes them longer):
+the imports of the site 6.3, the docstrings of a package 5.1, the steps beside their matrix products
+4.2, the changes of a compiled project 3.4, two files of each form of code 3.3, the matrix of a
+regression and a statement that does not end 2.4, the formula sheet and the data set of gradients
+2.1; no other takes more than two.
 
 The lower bounds in ``setup.cfg`` reach further back than SPEC 0
 (https://scientific-python.org/specs/spec-0000), which asks for the releases of two years: the
