@@ -43,7 +43,7 @@ if not isdir(__path__[0]):
         name=__name__,
     )
 
-__version__ = "0.2.0"
+__version__ = "0.3.0"
 __all__ = [
     "Task",
     "__version__",
