@@ -147,6 +147,22 @@ TUNED = {
             "prior_sigma": 1.0,
             "start_sigma": 0.049787068367863944,
         },
+        "ivon": {
+            "epochs": 15,
+            "rate": 0.053,
+            "rate_end": 0.1,
+            "curvature_rate": 0.0044,
+            "rule": "von",
+            "prior_sigma": 0.4,
+            "start_sigma": 0.024,
+        },
+        "kronecker": {
+            "epochs": 15,
+            "rate": 0.0053,
+            "rate_end": 0.1,
+            "weight": 1.9,
+            "prior_sigma": 0.43,
+        },
     },
     "permuted-mnist": {
         "npbcl": {
