@@ -163,6 +163,15 @@ TUNED = {
             "weight": 1.9,
             "prior_sigma": 0.43,
         },
+        "ucb": {
+            "epochs": 50,
+            "rate": 0.00064,
+            "rate_end": 1.0,
+            "sigma_rate": 0.0077,
+            "kl_weight": 0.00038,
+            "prior_sigma": 0.17,
+            "start_sigma": 0.0045,
+        },
     },
     "permuted-mnist": {
         "npbcl": {
