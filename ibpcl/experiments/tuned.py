@@ -172,6 +172,15 @@ TUNED = {
             "prior_sigma": 0.17,
             "start_sigma": 0.0045,
         },
+        "progress": {
+            "epochs": 50,
+            "rate": 0.0036,
+            "rate_end": 1.0,
+            "compress_epochs": 15,
+            "weight": 240.0,
+            "decay": 0.9,
+            "reset": True,
+        },
     },
     "permuted-mnist": {
         "npbcl": {
