@@ -181,6 +181,16 @@ TUNED = {
             "decay": 0.9,
             "reset": True,
         },
+        "horseshoe": {
+            "epochs": 5,
+            "rate": 0.001,
+            "rate_end": 1.0,
+            "scales": "units",
+            "scale_rate": 0.02,
+            "prior_sigma": 1.0,
+            "start_sigma": 0.049787068367863944,
+            "threshold": 0.1,
+        },
     },
     "permuted-mnist": {
         "npbcl": {
