@@ -16,7 +16,7 @@ from typing import NamedTuple
 from ibpcl import __version__, console, places, processors
 from ibpcl.audit import parallel, planting, project, running
 
-FIRST = 10  # mistakes after which the time of all others is told
+FIRST = 10  # mistakes from whose time that of all others is estimated
 CATCHERS = 2  # tests that have caught other mistakes in the function, and run first
 FIRST_STAMP = 1_000_000_000  # time of the first changed file, in seconds since 1970
 MEMORY = 4  # address space of one run, as a multiple of the machine's memory

@@ -163,8 +163,10 @@ class Code:
         """Return whether a function belongs to the same file, or to another one that fits."""
         file = called.__code__.co_filename
         if file == function.__code__.co_filename:
-            if called.__module__ != function.__module__ or file == self.file:
-                return called.__module__ == function.__module__
+            if called.__module__ != function.__module__:
+                return False
+            if file == self.file:  # its global names are known
+                return True
         elif is_library(file):
             return False
         known = {**self.function.__globals__, **self.scope}

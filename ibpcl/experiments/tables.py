@@ -292,8 +292,8 @@ def seed_counts(entries):
 def shown(name):
     """Return the name of a row or column as readers see it.
 
-    Records write "ours" for this package's NPBCL, as a key, and "our" for what belongs to it; a
-    reader sees the method's name.
+    Records write "ours" for this package's NPBCL, as a key, and "our" for its parts.  A reader sees
+    the method's name.
 
     Parameters
     ----------

@@ -58,25 +58,28 @@ def test_names_that_are_read_and_stored_differ():
     assert names_in(tree) == {"x", "y"} and names_in(tree, ast.Store) == {"y"}
 
 
-def test_a_helper_of_a_helper_in_another_file_finds_the_names_of_its_file(tmp_path, monkeypatch):
+def layer_with_helpers(tmp_path, monkeypatch, beginning, body, own=""):
+    """Return the code of a layer that calls a helper of a helper in another file."""
     monkeypatch.syspath_prepend(tmp_path)
-    tools = "from math import prod\n\ndef inner(x):\n    return prod(x)\n\n"
-    (tmp_path / "code_tools.py").write_text(tools + "def outer(x):\n    return inner(x)\n")
-    layer = "import code_tools\n\ndef layer(x):\n    return code_tools.outer(x)\n"
-    (tmp_path / "code_layer.py").write_text(layer)
-    code = Code(importlib.import_module("code_layer").layer)
-    assert set(code.trees) == {"layer", "code_tools__outer", "inner"}
+    name = f"code_of_{tmp_path.name}"
+    tools = (
+        f"{beginning}\n\ndef inner(x):\n    return {body}\n\ndef outer(x):\n    return inner(x)\n"
+    )
+    (tmp_path / f"{name}_tools.py").write_text(tools)
+    layer = f"import {name}_tools as tools\n{own}\n\ndef layer(x):\n    return tools.outer(x)\n"
+    (tmp_path / f"{name}.py").write_text(layer)
+    return Code(importlib.import_module(name).layer)
+
+
+def test_a_helper_of_a_helper_in_another_file_finds_the_names_of_its_file(tmp_path, monkeypatch):
+    code = layer_with_helpers(tmp_path, monkeypatch, "from math import prod", "prod(x)")
+    assert len(code.trees) == 3 and "inner" in code.trees
     assert code.compile()([2, 3]) == 6
 
 
 def test_a_name_with_another_meaning_in_the_own_file_leaves_a_helper_as_it_is(
     tmp_path, monkeypatch
 ):
-    monkeypatch.syspath_prepend(tmp_path)
-    tools = "SCALE = 2\n\ndef inner(x):\n    return SCALE * x\n\n"
-    (tmp_path / "code_scaled.py").write_text(tools + "def outer(x):\n    return inner(x)\n")
-    layer = "import code_scaled\nSCALE = 5\n\ndef layer(x):\n    return code_scaled.outer(x)\n"
-    (tmp_path / "code_other.py").write_text(layer)
-    code = Code(importlib.import_module("code_other").layer)
-    assert set(code.trees) == {"layer", "code_scaled__outer"}
+    code = layer_with_helpers(tmp_path, monkeypatch, "SCALE = 2", "SCALE * x", own="SCALE = 5")
+    assert len(code.trees) == 2 and "inner" not in code.trees
     assert code.compile()(3) == 6

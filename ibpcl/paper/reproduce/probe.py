@@ -73,7 +73,7 @@ def linear_probe(results):
             "convergence on at most so many images of a task that the learner has not seen. Mean "
             "over the further tasks of the stream: three permutations, or two pairs of classes "
             "after the first three. Weights are on that any learned task uses.",
-            "Untrained: the same network before any training, with NPBCL's masks open. FWT is the "
+            "Untrained: the network before its training, with NPBCL's masks open. FWT is the "
             "difference from it in points, seed by seed. Same masks: the untrained network with "
             "only those weights on that any learned task of NPBCL uses; FWT, same masks, is the "
             "difference from that, which masks do not blur. Over pixels is the difference from the "
