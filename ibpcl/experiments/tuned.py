@@ -191,6 +191,15 @@ TUNED = {
             "start_sigma": 0.049787068367863944,
             "threshold": 0.1,
         },
+        "frcl": {
+            "epochs": 5,
+            "rate": 0.0036,
+            "rate_end": 0.1,
+            "start": "uniform",
+            "selection": "trace",
+            "prior_sigma": 0.14,
+            "start_sigma": 0.091,
+        },
     },
     "permuted-mnist": {
         "npbcl": {
