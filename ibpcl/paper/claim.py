@@ -101,6 +101,7 @@ TERMS = {
     "regression": _ABLATION,
     "structure": _ABLATION,
     "exact": _BY_HAND,
+    "natural-gradients": _BY_HAND,
     "letters": _IMAGES,
     "npbcl_search": _ABLATION,
     **dict.fromkeys(

@@ -64,15 +64,15 @@ def natural_gradients(results):
         ]
         tables.append(Table(f"{b.label}: optimizers", tuple(entries)))
         for name in OPTIMIZERS:
-            cells = [
-                m
-                for row in results.rows_on(b)
-                if row.label.startswith(f"{name},")
-                for m in results.of(row, b)
+            of_name = [row for row in results.rows_on(b) if row.label.startswith(f"{name},")]
+            if not of_name:
+                continue
+            points = [
+                [(measures.train_seconds(m), findings.final_accuracy(m)) for m in results.of(row, b)]
+                for row in of_name
             ]
-            points = sorted((measures.train_seconds(m), findings.final_accuracy(m)) for m in cells)
-            if points:
-                ax.plot(*np.transpose(points), "o-", label=name)
+            (line,) = ax.plot(*np.transpose([np.mean(p, axis=0) for p in points]), label=name)
+            ax.plot(*np.transpose(np.concatenate(points)), "o", ms=3, color=line.get_color())
         ax.set(xlabel="training time (s)", ylabel="final accuracy (%)", title=b.label)
     pictures.one_legend(axes)
     return Summary(
