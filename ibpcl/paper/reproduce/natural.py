@@ -51,6 +51,21 @@ COLUMNS = (
 )
 
 
+def against_time(ax, name, points):
+    """Draw a line through the means of an optimizer's rows, and a point for each seed.
+
+    Parameters
+    ----------
+    ax : matplotlib.axes.Axes
+    name : str
+        Name of the optimizer, for the legend.
+    points : list of list of tuple
+        For each row, from few epochs to many, the training time and the accuracy of each seed.
+    """
+    (line,) = ax.plot(*np.transpose([np.mean(of_row, axis=0) for of_row in points]), label=name)
+    ax.plot(*np.transpose(np.concatenate(points)), "o", ms=3, color=line.get_color())
+
+
 @target(FOUR, rows)
 def natural_gradients(results):
     """Compare optimizers of one objective by the accuracy that they reach in a given time."""
@@ -64,15 +79,13 @@ def natural_gradients(results):
         ]
         tables.append(Table(f"{b.label}: optimizers", tuple(entries)))
         for name in OPTIMIZERS:
-            of_name = [row for row in results.rows_on(b) if row.label.startswith(f"{name},")]
-            if not of_name:
-                continue
             points = [
-                [(measures.train_seconds(m), findings.final_accuracy(m)) for m in results.of(row, b)]
-                for row in of_name
+                [(measures.train_seconds(m), findings.final_accuracy(m)) for m in cells]
+                for row in results.rows_on(b)
+                if row.label.startswith(f"{name},") and (cells := results.of(row, b))
             ]
-            (line,) = ax.plot(*np.transpose([np.mean(p, axis=0) for p in points]), label=name)
-            ax.plot(*np.transpose(np.concatenate(points)), "o", ms=3, color=line.get_color())
+            if points:
+                against_time(ax, name, points)
         ax.set(xlabel="training time (s)", ylabel="final accuracy (%)", title=b.label)
     pictures.one_legend(axes)
     return Summary(

@@ -12,7 +12,7 @@ from quick import quick
 from ibpcl.evaluation import figures
 from ibpcl.experiments import tables
 from ibpcl.experiments.tables import Entry, Printed
-from ibpcl.paper.reproduce import pictures
+from ibpcl.paper.reproduce import natural, pictures
 from ibpcl.paper.reproduce.rows import REFERENCE, method_rows
 
 pytestmark = pytest.mark.usefixtures("no_figures")
@@ -143,3 +143,14 @@ def test_the_legend_of_one_column_names_what_is_beside_printed_numbers():
     printed = Printed(2.0, None, "Sec. 6")
     beside = pictures.compare([Entry("a", "x", (1.0,), printed=printed)], pictures.panels(1)[0])
     assert beside.get_legend_handles_labels()[1] == ["here", "paper"]
+
+
+def test_an_optimizer_has_a_line_through_its_means_and_a_point_for_each_seed():
+    axes = np.ravel(pictures.panels(1))[0]
+    few, many = [(1.0, 90.0), (3.0, 92.0)], [(4.0, 95.0), (6.0, 99.0)]
+    natural.against_time(axes, "Adam", [few, many])
+    means, seeds = axes.lines
+    np.testing.assert_array_equal(means.get_xydata(), [(2, 91), (5, 97)])
+    np.testing.assert_array_equal(seeds.get_xydata(), few + many)
+    assert seeds.get_color() == means.get_color() and seeds.get_linestyle() == "None"
+    assert [text.get_text() for text in axes.legend().texts] == ["Adam"]
