@@ -32,8 +32,8 @@ So every unbiased gradient at :math:`\log\sigma` is an unbiased Hessian.  With d
 the estimate of the paper, :math:`\hat h = \hat g\, (\theta - m) / \sigma^2`; with ``local`` it has
 less variance.
 
-**The precision must stay positive.**  An estimated Hessian may be negative.  VON counts a curvature
-below zero as zero, :math:`S \ge P_0`.  IVON adds a term of second order (Lin et al., 2020): with
+**The precision must stay positive.**  An estimated Hessian may be negative.  With VON, a precision
+does not fall below that of the prior.  IVON adds a term of second order (Lin et al., 2020): with
 :math:`r = \rho\, (\hat h + P_0 - S) / S`,
 
 .. math:: S \leftarrow S\, \bigl(1 + r + \tfrac12 r^2\bigr) \ge \tfrac12 S,
@@ -82,8 +82,8 @@ class Settings(NetworkSettings):
 
     rule: str = option(
         "ivon",
-        "How the precision stays positive: ivon by a term of second order, von by counting a "
-        "negative curvature as 0.",
+        "How the precision stays positive: ivon by a term of second order, von because it does "
+        "not fall below the prior's.",
         choices=RULES,
     )
     rate: float = option(0.02, "Step size alpha of the means; 1 is a Newton step.", at_least=0)

@@ -202,8 +202,8 @@ def _metrics_table():
         f"{entry('metrics', METRICS, 'ours', 'FWT')} percent, BWT "
         f"{entry('metrics', METRICS, 'ours', 'BWT')} points. The column Acc of the paper has its "
         "final means. FWT is at the level of chance, as the paper says. The printed BWT is about a "
-        "thousandth of a point; that of NPBCL is zero within its deviation, by construction, "
-        "because the default fixes the weights of earlier tasks. With the printed settings it is "
+        "thousandth of a point; that of NPBCL is zero within its deviation. With the printed "
+        "settings it is "
         f"{entry('ladder', 'Permuted MNIST: accuracy', 'paper', 'transfer')}.",
         AGREES,
         "ibpcl reproduce metrics --methods npbcl",

@@ -123,6 +123,21 @@ def test_weights_that_a_task_does_not_use_do_not_move():
     assert (after[second] != before[second]).all()
 
 
+def test_a_shared_weight_is_held_by_its_prior_alone():
+    """Without the divergence from the last posterior, the next task moves it further."""
+    moves = []
+    for weight in (1.0, 0.0):
+        learner = NPBCL(dataclasses.replace(SMALL, weight_kl_weight=weight), seed=0)
+        stream = Blobs(2)
+        learner.learn(stream[0], progress=False)
+        before = learner.posterior["hidden0"]["weight.mu"].copy()
+        learner.learn(stream[1], progress=False)
+        shared = learner.masks(0)[0] & learner.masks(1)[0]
+        assert shared.sum() >= 5
+        moves.append(np.abs(learner.posterior["hidden0"]["weight.mu"] - before)[shared].mean())
+    assert 0 < moves[0] < moves[1] / 2
+
+
 def test_predictions_do_not_depend_on_how_often_one_asks(learned):
     learner, _ = learned
     x = Blobs()[1].x_test

@@ -46,7 +46,7 @@ from ibpcl.paper.figure_claims import ACCURACIES, MARGIN, UNSETTLED
 from ibpcl.paper.headlines import HEADLINES, Headline
 from ibpcl.paper.related import RELATED
 from ibpcl.paper.reproduce.target import KINDS
-from ibpcl.paper.text_claims import BY_CONSTRUCTION
+from ibpcl.paper.text_claims import HELD
 
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
@@ -120,11 +120,15 @@ def test_a_row_at_the_printed_settings_stands_below_that_of_our_default():
     assert max(twice.values()) == 2 and sum(count == 2 for count in twice.values()) >= 11
 
 
-def test_no_verdict_of_ours_is_reproduced_where_it_follows_from_fixed_weights(lines):
-    """Backward transfer of our default is 0 by construction: no number can confirm or refute."""
-    of_transfer = [claim for claim in CLAIMS if BY_CONSTRUCTION in claim.ours]
+def test_what_holds_the_weights_of_earlier_tasks_is_said_where_little_is_forgotten(lines):
+    """Shared weights may move, so the numbers decide what our default forgets."""
+    of_transfer = [claim for claim in CLAIMS if HELD in claim.ours]
     assert len(of_transfer) >= 8
-    assert {claim.verdict for claim in of_transfer} == {"true by construction", "nothing to reduce"}
+    assert {claim.verdict for claim in of_transfer} == {
+        "reproduced with other settings",
+        "reproduced in one respect",
+        "nothing to reduce",
+    }
     assert {claim.settings for claim in of_transfer} == {OURS}
     for data in SETS.split("; "):
         for row in ("nothing", "last posterior as prior", "random coreset"):
