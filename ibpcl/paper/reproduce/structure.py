@@ -176,7 +176,8 @@ def sharing(results):
         (Table("Share of a task's weights that earlier tasks use too, percent", tuple(entries)),),
         (
             "With one: the mean over all pairs of a task and one earlier task. With any: with the "
-            "union of all earlier ones. Chance: independent masks with the same densities.",
+            "union of all earlier ones. Chance: independent masks with the same densities. Chance "
+            "of any: the share of all weights in that union.",
             f"The paper's statement, {paper.CLAIMS['sharing']}. Its figures have no numbers.",
         ),
         {"sharing": axes},
