@@ -38,7 +38,7 @@ class Terms(NamedTuple):
     Attributes
     ----------
     kind : str
-        "one method" if only variants of one method are compared, "equal", or "unequal".
+        "one method" if only variants of one method are compared, or "unequal".
     words : str
         What differs, or why nothing does: a clause without a full stop.
     """
@@ -90,7 +90,11 @@ TERMS = {
     ),
     "shared-mask": _BESIDE,
     "without-task-names": _DEFAULTS,
-    "over-training": Terms("equal", "both methods have the same epochs in each row"),
+    "over-training": Terms(
+        "unequal",
+        "in each row, NPBCL has as many epochs of fine-tuning as of masked training, and VCL has "
+        "the latter only",
+    ),
     "expansion": _BESIDE,
     "coresets": _BESIDE,
     "likelihood": _IMAGES,

@@ -44,7 +44,7 @@ HEADLINES = (
         f"They reach {_of_sets('{}: accuracy', 'paper', 'accuracy')} percent.",
     ),
     Headline(
-        "Tuned baselines come close to our default, and independent networks closest.",
+        "Tuned baselines come close to our default.",
         f"EWC has {final('EWC', 'accuracy-tuned')}, DEN {final('DEN', 'accuracy-tuned')} and "
         f"independent networks {final('independent', 'accuracy-tuned')} percent, with NPBCL at "
         f"{final('ours', 'accuracy-tuned')}.",

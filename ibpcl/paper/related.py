@@ -28,7 +28,7 @@ RELATED = (
     System("rehearsal", "rehearsal"),
     System("EWC", "ewc"),
     System("SI", "si"),
-    System("Laplace", "laplace", "diagonal only"),
+    System("Laplace", "laplace", "diagonal; with Kronecker factors as kronecker"),
     System("IMM", "imm", "without drop-transfer"),
     System("VCL", "vcl"),
     System("BGD", "bgd"),
@@ -38,7 +38,7 @@ RELATED = (
     System("HAT", "hat"),
     System("pruning with a weighted L1 penalty", "pruning"),
     System("IBP-VCL", "ibp_vcl", "without coresets; hierarchical as hibp_vcl"),
-    System("progress and compress"),
+    System("progress and compress", "progress"),
     System("model adaptation with generated replay"),
     System("functional regularization by Gaussian processes", "frcl"),
     System(
@@ -71,7 +71,7 @@ def related():
 
     Examples
     --------
-    >>> related().startswith("Here are rehearsal, EWC, SI, Laplace (diagonal only), ")
+    >>> related().startswith("Here are rehearsal, EWC, SI, Laplace (diagonal; ")
     True
     """
     here = [system for system in RELATED if system.method]
