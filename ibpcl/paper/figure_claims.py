@@ -479,9 +479,9 @@ def _network_figures():
             "The correlations are "
             f"{entry('masks-printed', DENSITY, masks, 'correlation')}. On Split MNIST and Fashion "
             "MNIST, the masks keep, of the weights of pixels that are always black, "
-            f"{entry('masks-printed', DENSITY, dark, 'dead pixels')} percent, and of those of bright "
-            f"pixels {entry('masks-printed', DENSITY, dark, 'live pixels')}. So there are no zeros "
-            "elsewhere.",
+            f"{entry('masks-printed', DENSITY, dark, 'dead pixels')} percent, and of those of "
+            f"bright pixels {entry('masks-printed', DENSITY, dark, 'live pixels')}. So there are "
+            "no zeros elsewhere.",
             NOT,
             "ibpcl reproduce masks --preset paper --datasets mnist,notmnist,fashion",
             page="forgetting.md#the-network-at-the-printed-settings",
