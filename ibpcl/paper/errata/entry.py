@@ -44,7 +44,8 @@ KINDS = {
         "ambiguity",
         "Ambiguities",
         "The paper contradicts itself, leaves something open, or can be read in two ways. One "
-        "reading disagrees with the reference; the other agrees, and the package uses it.",
+        "reading disagrees with the reference; the other agrees, and the package has it. Where its "
+        "default takes the first reading on purpose, the entry says so.",
         ("As printed", "Used here"),
     ),
     "choice": Kind(

@@ -88,7 +88,8 @@ def closed_form(module, theta, pi):
         r":math:`\theta\log\frac{\theta}{\pi} + (1-\theta)\log\frac{1-\theta}{1-\pi}`",
         "the relaxed masks are concrete variables (supplement D.3). Their divergence has another "
         r"closed form, :math:`D\coth\frac{D}{2} - 2` with "
-        r":math:`D = \operatorname{logit}\theta - \operatorname{logit}\pi`",
+        r":math:`D = \operatorname{logit}\theta - \operatorname{logit}\pi`. The package has both; "
+        "its default pays the Bernoulli one",
     ),
     quantity="the KL divergence of one relaxed mask, theta = 0.5, pi = 0.1, both temperatures 0.5",
     reference="numerical integration",
@@ -114,7 +115,8 @@ def mask_kl_which(seed):
     right="at equal temperatures no sampling is needed: D coth(D/2) - 2, whatever the temperature",
     typeset=(
         r"the average of :math:`\log q(Y) - \log p(Y)` over :math:`S = 10` samples",
-        r":math:`D\coth\frac{D}{2} - 2`, exact at equal temperatures, whatever the temperature",
+        r":math:`D\coth\frac{D}{2} - 2` (``mask_kl = concrete``), exact at equal temperatures, "
+        "whatever the temperature",
     ),
     quantity="the KL divergence of one relaxed mask, theta = 0.5, pi = 0.1, equal temperatures",
     reference="numerical integration",
@@ -147,8 +149,8 @@ def mask_kl_sampled(seed):
     ),
     right="equal temperatures, so that equal distributions are at distance 0",
     typeset=(
-        r":math:`\log q(Y; \tau) - \log p(Y; \tau_0)` with :math:`\tau_0 \ne \tau` (the authors' "
-        "code has 0.05, that of their autoencoder 0.25)",
+        r":math:`\log q(Y; \tau) - \log p(Y; \tau_0)`; :math:`\tau_0` is not given (the authors' "
+        r"code has :math:`\tau_0 \ne \tau`: 0.05, that of their autoencoder 0.25)",
         r":math:`\tau_0 = \tau`: equal mask probabilities then have divergence 0",
     ),
     quantity="the KL divergence of a mask from an equal prior, theta = pi = 0.9; tau = 10, "
@@ -213,7 +215,8 @@ def mask_density(seed):
         r":math:`\alpha_k` is the class probability (Jang et al., 2017). The formula of binary "
         r"masks, printed two lines later, needs the odds: "
         r":math:`\log\alpha_k = \operatorname{logit}\pi_k`, so that "
-        r":math:`P(B > \frac12) = \pi_k`",
+        r":math:`P(B > \frac12) = \pi_k`. The preset ``paper`` has the odds. The default takes "
+        r":math:`\log\pi_k` on purpose, for sparser masks",
     ),
     quantity="P(B > 1/2) for the mask probability pi = 0.9",
     reference="the mask probability",

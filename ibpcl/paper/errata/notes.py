@@ -90,7 +90,8 @@ NOTES = (
         "supplement F.2",
         624,
         "BWT exceeds three of the four baselines",
-        "'Backward transfer is more as compared to most baselines' holds for three of four. "
+        "'backward transfer for our model is more as compared to most baselines' holds for three "
+        "of four. "
         "Rehearsal's +1.3e-4 is ten times the +1.33e-5 of the paper's method.",
     ),
     Note(

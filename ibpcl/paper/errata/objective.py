@@ -286,10 +286,10 @@ def alpha_maximum(seed):
     title="The likelihood of ten classes is not given",
     where="Sec. 3.2",
     line=225,
-    printed="for classification Lik is Bernoulli (probit or logistic link)",
+    printed="for classification Lik can be Bernoulli (probit or logistic link)",
     right="ten classes need the softmax: the probabilities of the labels must sum to 1",
     typeset=(
-        "for classification, the likelihood is Bernoulli with a probit or logistic link",
+        "for classification, the likelihood can be Bernoulli with a probit or logistic link",
         "for the ten classes of Permuted MNIST, the likelihood is categorical (softmax): the "
         "probabilities of the labels sum to 1",
     ),
@@ -310,17 +310,17 @@ def link_of_ten_classes(seed):
 @erratum(
     "fifteen-percent",
     kind="remark",
-    title="The 15 % of connections of the first task follow from the prior",
+    title="The prior alone expects the 15 % of connections of the first task",
     where="Sec. 6.3",
     line=404,
     printed="around 15 % of the connections are used at most for the first task",
-    right="the prior alone, alpha = 30 and K = 200, expects 14.98 %: the number says nothing of "
-    "the data",
+    right="the prior alone, alpha = 30 and K = 200, expects 14.98 %: the number by itself does not "
+    "show a learned structure",
     typeset=(
         "around 15 % of the incoming connections are used at most for the first task",
         r"the printed number is right, but the prior alone (:math:`\alpha = 30`, :math:`K = 200`) "
-        "expects 14.98 %, before any data are seen: the share is not evidence of a learned "
-        "structure",
+        "expects 14.98 %, before any data are seen: the share by itself is no evidence of a "
+        "learned structure",
     ),
     quantity="the share of the weights that are switched on in the first task",
     reference="mean share of 2,000 draws from the prior",

@@ -333,11 +333,11 @@ SCALE = np.array([12.0])
     title="With a learned concentration, the sticks' divergence needs no sampling",
     where="supplement E.2",
     line=546,
-    printed="with a learned alpha the sticks' KL must be estimated by sampling (S = 10)",
+    printed="with a learned alpha the sticks' KL must be estimated by sampling",
     right="it is linear in alpha and log alpha: E[alpha] and E[log alpha] are enough",
     typeset=(
         r"with a learned :math:`\alpha`, the sticks' KL divergence must be estimated from samples "
-        "(:math:`S = 10`)",
+        "(ten, as elsewhere in the supplement)",
         r"the divergence is linear in :math:`\alpha` and :math:`\log\alpha`, so "
         r":math:`\mathbb{E}[\alpha]` and :math:`\mathbb{E}[\log\alpha]` give it exactly",
     ),
@@ -367,7 +367,7 @@ def learned_alpha_sampled(seed):
     title="The KL divergence of two Gamma distributions has a closed form",
     where="supplement E.2",
     line=546,
-    printed="the Gamma has no closed-form KL, so it must be sampled (S = 10)",
+    printed="the Gamma has no closed-form KL, so a Weibull can be a suitable alternative",
     right=(
         "KL of two Gammas is closed: (g - h) psi(g) - log Gamma(g) + log Gamma(h) + h log(r / s) "
         "+ g (s - r) / r"
