@@ -773,8 +773,8 @@ def _considerations():
                 f"{data} {entry(TUNED, COST.format(data), 'ours; DEN; RCL', 'seconds')}"
                 for data in SETS.split("; ")
             )
-            + ". Both have the longer mean time, except DEN on notMNIST. The epochs differ, "
-            "because each method has the settings of its search.",
+            + ". Both have the longer mean time, except DEN on notMNIST and RCL on Fashion MNIST. "
+            "The epochs differ, because each method has the settings of its search.",
             SOME,
             "ibpcl reproduce accuracy --tuned --methods npbcl,den,rcl",
             page="accuracy.md#training-time-and-storage",

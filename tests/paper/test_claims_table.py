@@ -42,7 +42,7 @@ from ibpcl.paper.claim import (
 )
 from ibpcl.paper.claims_table import CLAIMS
 from ibpcl.paper.equations import EQUATIONS
-from ibpcl.paper.figure_claims import ACCURACIES, MARGIN, UNSETTLED
+from ibpcl.paper.figure_claims import ACCURACIES, MARGIN
 from ibpcl.paper.headlines import HEADLINES, Headline
 from ibpcl.paper.related import RELATED
 from ibpcl.paper.reproduce.target import KINDS
@@ -280,18 +280,25 @@ def test_a_claim_without_a_record_is_not_called_reproduced(page_module):
             assert claim.evidence, claim.place
 
 
-def test_the_leads_that_are_called_unsettled_are_those_whose_intervals_contain_zero(lines):
-    found = {}
-    for _, record, row, *_ in ACCURACIES:
+def test_with_five_seeds_no_interval_of_a_lead_contains_zero_and_with_two_layers_two_do(lines):
+    """The page says so of every tuned method of the paper's table."""
+
+    def unsettled(row, seeds):
+        sets = []
         for data in SETS.split("; "):
-            if record == "accuracy-tuned":
-                place = (f"{data}: accuracy, percent, and what it took", row, "accuracy")
-                ours = values(lines, record, place[0], "ours", "accuracy")
-                scores = values(lines, record, *place)
-                shared = min(len(ours), len(scores))
-                if contains_zero(scores[:shared] - ours[:shared]):
-                    found.setdefault(row, []).append(data)
-    assert {row: list(sets) for row, sets in UNSETTLED.items()} == found
+            place = (f"{data}: accuracy, percent, and what it took", row, "accuracy")
+            ours = values(lines, "accuracy-tuned", place[0], "ours", "accuracy")
+            scores = values(lines, "accuracy-tuned", *place)
+            assert len(scores) == seeds
+            if contains_zero(scores - ours[:seeds]):
+                sets.append(data)
+        return sets
+
+    for _, record, row, *_ in ACCURACIES:
+        if record == "accuracy-tuned":
+            assert unsettled(row, 5) == [], row
+    assert unsettled("DEN, 256-128", 3) == ["Split MNIST", "Fashion MNIST"]
+    assert unsettled("RCL, 256-128", 3) == []
 
 
 @pytest.mark.parametrize(("key", "record", "row", "near", "close", "words"), ACCURACIES)
@@ -346,7 +353,7 @@ def test_the_printed_settings_compare_with_baselines_as_the_rows_say(lines):
         if ours.mean() > transfer(row).mean()
     }
     assert above == {"naive", "rehearsal", "IMM (mode)", "VCL"}
-    assert contains_zero(ours - transfer("VCL"))
+    assert contains_zero(ours - transfer("VCL")[: len(ours)])
     for data in ("MNIST", "notMNIST"):
         log_p = {
             row: values(lines, "likelihood", IN_THE_END.format(data), row, "log p(x)").mean()
@@ -553,7 +560,8 @@ def test_twelve_trials_from_the_printed_settings_reach_the_default_on_letters(li
         values(lines, "accuracy-tuned", table, row, "accuracy")
         for row in ("ours, from the printed settings", "ours")
     )
-    assert contains_zero(found - ours) and abs(found.mean() - ours.mean()) < 0.2
+    # the first of the five seeds of our default are those of the search
+    assert contains_zero(found - ours[: len(found)]) and abs(found.mean() - ours.mean()) < 0.2
     printed = values(lines, "ladder", "notMNIST: accuracy", "paper", "accuracy")
     assert interval(found - printed)[0] > 0
 
@@ -565,7 +573,7 @@ def test_every_row_with_nothing_to_reduce_has_one_below_where_there_is_something
             assert below.settings == PRINTED and below.verdict != "nothing to reduce"
 
 
-def test_growing_methods_take_longer_than_ours_but_for_den_on_letters(lines):
+def test_growing_methods_take_longer_than_ours_but_for_two(lines):
     def seconds(data, row):
         place = f"{data}: accuracy, percent, and what it took"
         return values(lines, "accuracy-tuned", place, row, "seconds").mean()
@@ -576,7 +584,7 @@ def test_growing_methods_take_longer_than_ours_but_for_den_on_letters(lines):
         for data in SETS.split("; ")
         if seconds(data, row) < seconds(data, "ours")
     }
-    assert faster == {("DEN", "notMNIST")}
+    assert faster == {("DEN", "notMNIST"), ("RCL", "Fashion MNIST")}
 
 
 def test_vcl_is_below_methods_that_it_should_supersede(lines):
