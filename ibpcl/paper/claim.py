@@ -93,7 +93,7 @@ TERMS = {
     "over-training": Terms(
         "unequal",
         "in each row, NPBCL has as many epochs of fine-tuning as of masked training, and VCL has "
-        "the latter only",
+        "no fine-tuning",
     ),
     "expansion": _BESIDE,
     "coresets": _BESIDE,

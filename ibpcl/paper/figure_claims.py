@@ -467,8 +467,8 @@ def _network_figures():
             f"{entry('masks-printed', DENSITY, masks, 'correlation')}. On Split MNIST and Fashion "
             "MNIST, the masks keep, of the weights of pixels that are always black, "
             f"{entry('masks-printed', DENSITY, dark, 'dead pixels')} percent, and of those of "
-            f"bright pixels {entry('masks-printed', DENSITY, dark, 'live pixels')}. So there are "
-            "no zeros elsewhere.",
+            f"bright pixels {entry('masks-printed', DENSITY, dark, 'live pixels')}. So the masks "
+            "are not zero elsewhere.",
             NOT,
             "ibpcl reproduce masks --preset paper --datasets mnist,notmnist,fashion",
             page="forgetting.md#the-network-at-the-printed-settings",

@@ -65,7 +65,7 @@ def _changed(row, column="transfer"):
 
 
 # The end of every sentence about backward transfer of our default.
-# What the ladder says of the default where tasks have labels.
+# What the ladder shows about the default where tasks have labels.
 WHY_LITTLE = (
     "The ladder shows what ends the forgetting of the printed settings: the small weight of the "
     "masks' divergence, and no divergence of weights that no task uses."
@@ -606,7 +606,7 @@ def _considerations():
             '"some new learnt weights for future tasks can help the older task to perform better '
             '(backward transfer) at testing time"',
             f"With a random coreset, backward transfer of NPBCL on {ORDER} is "
-            f"{moved('random coreset')} points. No old task gains in the mean of a set.",
+            f"{moved('random coreset')} points. No set shows a gain.",
             NOT,
             "ibpcl reproduce claims --datasets mnist,notmnist,permuted,fashion",
             page="parts.md#ablations",

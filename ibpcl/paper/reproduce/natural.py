@@ -57,10 +57,12 @@ def against_time(ax, name, points):
     Parameters
     ----------
     ax : matplotlib.axes.Axes
+        Axes of one data set.
     name : str
         Name of the optimizer, for the legend.
-    points : list of list of tuple
-        For each row, from few epochs to many, the training time and the accuracy of each seed.
+    points : list of list of (float, float)
+        For each row, from few epochs to many, the training time in seconds and the final accuracy
+        in percent of each seed.
     """
     (line,) = ax.plot(*np.transpose([np.mean(of_row, axis=0) for of_row in points]), label=name)
     ax.plot(*np.transpose(np.concatenate(points)), "o", ms=3, color=line.get_color())
