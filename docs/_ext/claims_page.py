@@ -4,6 +4,7 @@ The numbers of NPBCL are read from ``docs/results`` when the page is written.
 """
 
 import re
+from functools import cache
 
 import records
 
@@ -15,6 +16,8 @@ from ibpcl.paper.equations import EQUATIONS
 from ibpcl.paper.headlines import HEADLINES
 
 MARK = re.compile(r"\[\[([\w-]+) \| ([^|]+) \| ([^|]+) \| ([^|\]]+)\]\]( (?:percent|points|nats))?")
+COMMAND = re.compile(r"ibpcl reproduce |python -m ibpcl")
+HEADING = re.compile(r"(#+) (.*)")
 # Headings of the parts, and the width of the columns in percent.
 HEADINGS = {"tables and figures": "Tables and figures", "claims": "Claims in the text"}
 WIDTHS = (27, 40, 13, 20)
@@ -112,10 +115,57 @@ def list_table(rows, widths):
     return "\n".join([*lines, "```"])
 
 
+def sections(text):
+    """Return the sections of a page as pairs: the titles down to its own, and its text."""
+    titles, found, fenced = [], [], False
+    for line in text.splitlines():
+        fenced ^= line.startswith("```")
+        heading = None if fenced else HEADING.fullmatch(line)
+        if heading:
+            titles = [*titles[: len(heading[1]) - 1], heading[2]]
+            found.append((tuple(titles), []))
+        elif found:
+            found[-1][1].append(line)
+    return [(titles, "\n".join(lines)) for titles, lines in found]
+
+
+@cache
+def commands(name):
+    """Return the section that shows the commands behind a record.
+
+    Parameters
+    ----------
+    name : str
+        Name of the record.
+
+    Returns
+    -------
+    place : str
+        ``/page.md#anchor``: the section that links the record, or the nearest section around it,
+        that has a command.
+
+    Raises
+    ------
+    ValueError
+        If no page has such a section.
+    """
+    for page in sorted(records.DOCS.glob("*.md")):
+        found = sections(page.read_text(encoding="utf-8"))
+        for titles, text in found:
+            if f"(results/{name}.csv)" not in text:
+                continue
+            for end in range(len(titles), 1, -1):
+                around = next(text for other, text in found if other == titles[:end])
+                if COMMAND.search(around):
+                    words = re.sub(r"[^\w\- ]", "", titles[end - 1].lower())
+                    return f"/{page.name}#{words.replace(' ', '-')}"
+    raise ValueError(f"claims_page.commands: no section links {name}.csv beside a command")
+
+
 def record(name):
-    """Return the link to a record, marked where it compares methods on unequal terms."""
-    mark = " ([unequal terms](#terms))" if TERMS[name].kind == "unequal" else ""
-    return f"[{name}.csv](../results/{name}.csv){mark}"
+    """Return the links to a record and its commands, marked if it has unequal terms."""
+    mark = ", [unequal terms](#terms)" if TERMS[name].kind == "unequal" else ""
+    return f"[{name}.csv](../results/{name}.csv) ([commands]({commands(name)}){mark})"
 
 
 def findings(lines):
@@ -124,7 +174,9 @@ def findings(lines):
     for headline in HEADLINES:
         names = named_records(headline.words)
         terms = dict.fromkeys(f"{TERMS[name].kind}: {TERMS[name].words}" for name in names)
-        links = ", ".join(f"[{name}.csv](../results/{name}.csv)" for name in names)
+        links = ", ".join(
+            f"[{name}.csv](../results/{name}.csv) ([commands]({commands(name)}))" for name in names
+        )
         found.append(
             f"- **{headline.finding}** {filled(headline.words, lines)} Record: {links}. Terms: "
             f"{'; '.join(terms)}."
@@ -224,7 +276,9 @@ def page():
         "version in the proceedings of ICML 2021 was not compared and may contain more: [a second "
         "program of its authors](https://github.com/npbcl/icml21) also has convolutional networks "
         "for CIFAR-10 and CIFAR-100, with one mask for each pair of channels, and an autoencoder "
-        "without task boundaries. Neither is in the preprint, and neither is here. "
+        "without task boundaries. Neither is in the preprint. This package has [masked "
+        "convolutions](/beyond.md#convolutions) and reads both sets of images, but has no results "
+        "for them, and no autoencoder without task boundaries. "
         "The numbers under *Here* are read from the [records](/reproduction.md) when this site is "
         "built. *NPBCL* is this package's version at its default settings, unless the row states "
         "otherwise.",
@@ -236,9 +290,9 @@ def page():
         "Numbers in square brackets are the 95 % interval of a difference, seed by seed. "
         "**One seed is not evidence of a small difference.** A verdict with the words "
         "\"(1 seed)\" rests on at least one number from a single seed and is preliminary. "
-        "Commands need the option `--data-dir DIR`; the linked sections list the options of each "
-        "run. Few rows are simply *reproduced*, because the defaults differ from the printed "
-        "settings. "
+        "Commands need the option `--data-dir DIR`. The command of a row gives most of its "
+        "numbers; *commands* leads to all commands of a record, with their options. "
+        "Few rows are simply *reproduced*, because the defaults differ from the printed settings. "
         "Where our default and the printed settings give different answers, there are two rows. A "
         "row of the table of accuracies agrees on a data set if the two means differ by at "
         "most two standard deviations, here and in the paper, combined, and by at most half a "

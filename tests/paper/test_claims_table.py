@@ -214,6 +214,25 @@ def test_nothing_else_on_the_page_is_a_bold_finding(page_module):
     assert bold == known
 
 
+def test_every_record_of_the_page_leads_to_its_commands(page_module, lines):
+    for name in lines:
+        page, _, anchor = page_module.commands(name)[1:].partition("#")
+        text = (DOCS / page).read_text(encoding="utf-8")
+        (section,) = (
+            words
+            for titles, words in page_module.sections(text)
+            if re.sub(r"[^\w\- ]", "", titles[-1].lower()).replace(" ", "-") == anchor
+        )
+        assert re.search(r"^ *(ibpcl reproduce|python -m ibpcl)", section, re.MULTILINE), name
+        assert f"results/{name}.csv" in text
+        assert f"({page_module.commands(name)})" in page_module.record(name)
+    with pytest.raises(ValueError, match="made-up"):
+        page_module.commands("made-up")
+    # a comment in a block of commands is no heading
+    (only,) = page_module.sections("# Title\n```sh\n# not a title\n```\n")
+    assert only[0] == ("Title",)
+
+
 def test_every_record_of_the_page_has_terms(page_module, lines):
     assert set(lines) <= set(TERMS)
     assert {terms.kind for terms in TERMS.values()} == {"one method", "unequal"}
