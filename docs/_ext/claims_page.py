@@ -293,7 +293,8 @@ def page():
         "Commands need the option `--data-dir DIR`. The command of a row gives most of its "
         "numbers; *commands* leads to all commands of a record, with their options. "
         "Few rows are simply *reproduced*, because the defaults differ from the printed settings. "
-        "Where our default and the printed settings give different answers, there are two rows. A "
+        "Where our default and the printed settings give different answers, there are two rows, "
+        "if both were measured. A "
         "row of the table of accuracies agrees on a data set if the two means differ by at "
         "most two standard deviations, here and in the paper, combined, and by at most half a "
         "point, "
@@ -304,10 +305,12 @@ def page():
         "the method, such as sticks and coresets, in the [glossary](/glossary.md).",
         "## Terms",
         "Records with several methods, and whether these were compared on equal terms. All other "
-        "records compare variants of one method, made by one program. Early settings of NPBCL had "
-        "been judged on the test images of Split MNIST (`benchmarks/settings/npbcl.md`). Halving "
-        "stopped the search for naive training on Fashion MNIST after one task, so its tuned row "
-        "is its default.",
+        "records compare variants of one method. Every line of a record names the commit of its "
+        "program and the processor, and some records join runs of several commits. Early settings "
+        "of NPBCL had been judged on the test images of Split MNIST "
+        "(`benchmarks/settings/npbcl.md`). In the search for naive training on Fashion MNIST, "
+        "halving stopped nine of twelve trials before the last task, and the best of the other "
+        "three was the default, so its tuned row is its default.",
         terms(),
     ]
     for part in PARTS:

@@ -120,6 +120,15 @@ def test_a_row_at_the_printed_settings_stands_below_that_of_our_default():
     assert max(twice.values()) == 2 and sum(count == 2 for count in twice.values()) >= 11
 
 
+def test_where_nothing_can_be_reduced_the_row_below_tests_the_statement():
+    floor = [i for i, claim in enumerate(CLAIMS) if claim.verdict == "nothing to reduce"]
+    assert floor
+    for i in floor:
+        above, below = CLAIMS[i], CLAIMS[i + 1]
+        assert (above.place, above.printed) == (below.place, below.printed)
+        assert below.settings == PRINTED and below.verdict not in ("nothing to reduce", "")
+
+
 def test_where_little_is_forgotten_the_page_says_which_steps_of_the_ladder_end_it(lines):
     """Weights that tasks share may move, so the numbers decide what our default forgets."""
     of_transfer = [claim for claim in CLAIMS if WHY_LITTLE in claim.ours]
@@ -130,6 +139,11 @@ def test_where_little_is_forgotten_the_page_says_which_steps_of_the_ladder_end_i
             for row in ("+ averaging", "+ mask-weight", "+ unused")
         )
         assert before < -0.4 and abs(small) < 0.1 and abs(none) < 0.01
+    # the other steps are enough on Split MNIST, with the weight of the masks' divergence at one
+    title = "Split MNIST: link of the masks' prior, weight of their divergence"
+    for column in ("logit, 1", "log, 1"):
+        low, high = interval(values(lines, "mask-kl", title, "backward transfer", column))
+        assert low > -0.02 and high < 0.05
     assert {claim.verdict for claim in of_transfer} == {
         "reproduced with other settings",
         "reproduced in one respect",

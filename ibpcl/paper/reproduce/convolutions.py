@@ -18,7 +18,12 @@ UNITS = 406
 # Standard deviation of the weights before the first step. The default was found for dense networks;
 # with it, convolutions hardly learn the first task of permuted MNIST from 12,000 images.
 START = 0.03
+SMALLER = {"start_sigma": START}
 STREAMS = ("split-notmnist", "split-fashion-mnist", "permuted-mnist")
+NETWORKS = (
+    ("dense", "dense", {"hidden": (UNITS,)}),
+    ("conv", "convolutions", {"network": LINE}),
+)
 METHODS = (
     ("npbcl", "ours"),
     ("naive", "naive"),
@@ -30,20 +35,16 @@ ROWS = (
     *(
         Row(f"{method}-{key}", f"{label}, {words}", method, settings)
         for method, label in METHODS
-        for key, words, settings in (
-            ("dense", "dense", {"hidden": (UNITS,)}),
-            ("conv", "convolutions", {"network": LINE}),
-        )
+        for key, words, settings in NETWORKS
     ),
-    Row(
-        "npbcl-conv-start",
-        "ours, convolutions, smaller start",
-        "npbcl",
-        {"network": LINE, "start_sigma": START},
+    *(
+        Row(f"npbcl-{key}-start", f"ours, {words}, smaller start", "npbcl", network | SMALLER)
+        for key, words, network in NETWORKS
     ),
 )
 SHOWN = (
     "npbcl-dense",
+    "npbcl-dense-start",
     "npbcl-conv",
     "npbcl-conv-start",
     "ewc-dense",

@@ -17,14 +17,18 @@ pytestmark = pytest.mark.usefixtures("no_figures")
 
 def test_both_networks_have_as_many_weights_before_the_head():
     rows = KINDS["convolutions"].rows(False)
-    of_dense = {row.method: row for row in rows if "hidden" in row.settings}
+    by_key = {row.key: row for row in rows}
     convolutions = [row for row in rows if "network" in row.settings]
-    assert len(of_dense) + len(convolutions) == len(rows)
-    assert {row.method for row in convolutions} == set(of_dense)
+    assert 2 * len(convolutions) == len(rows)
     for conv in convolutions:
-        dense = of_dense[conv.method]
+        dense = by_key[conv.key.replace("-conv", "-dense")]
         for row in (dense, conv):
             method(row.method).settings(**row.settings)  # all keys exist
+        # nothing but the network differs
+        assert conv.settings == {
+            **{key: value for key, value in dense.settings.items() if key != "hidden"},
+            "network": conv.settings["network"],
+        }
         wide = network(784, dense.settings["hidden"], 2)
         deep = network(784, (), 2, line=conv.settings["network"])
         sizes = [
