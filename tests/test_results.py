@@ -590,13 +590,20 @@ OF_TERMS = re.compile(r"untuned|equal terms|not equal|unequal|trials|set by hand
 
 
 def bold_findings(text):
-    """Return each finding with numbers: its bold words, its paragraph, and its section."""
+    """Return each finding with numbers: its bold words, its paragraph, and its section.
+
+    The paragraph of an item of a list includes the words that introduce the list. A section
+    includes the sections below it, such as "Split MNIST" below "Three scenarios".
+    """
     found = []
-    for section in re.split(r"^#+ .*$", text, flags=re.MULTILINE):
+    for section in re.split(r"^##? .*$", text, flags=re.MULTILINE):
+        lead = ""
         for paragraph in re.split(r"\n\s*\n|\n(?=- )", section):
             match = BOLD.match(paragraph.strip())
             if match and re.search(r"<!-- value: ", paragraph):
-                found.append((match[1], paragraph, section))
+                found.append((match[1], lead + paragraph, section))
+            if not paragraph.strip().startswith("- "):
+                lead = paragraph if paragraph.rstrip().endswith(":") else ""
     return found
 
 
@@ -604,7 +611,9 @@ def lacking(text):
     """Return what the bold findings of a page lack: a record, its link, seeds, or terms."""
     problems = []
     for finding, paragraph, section in bold_findings(text):
-        linked = text + "".join(
+        # the record is linked in the section, or where the finding leads to
+        linked = section + (text if "](#" in paragraph else "")
+        linked += "".join(
             (DOCS / name).read_text(encoding="utf-8")
             for name in re.findall(r"\((?:(?:\.\./)*docs/)?([\w-]+\.md)[#)]", paragraph)
         )
@@ -616,7 +625,7 @@ def lacking(text):
                 problems.append((finding, name, "record"))
             elif TERMS[name].kind == "unequal" and not OF_TERMS.search(section):
                 problems.append((finding, name, "terms"))
-        if "seed" not in section:
+        if "seed" not in paragraph:
             problems.append((finding, "seeds"))
     return problems
 
@@ -635,8 +644,10 @@ def test_a_bold_finding_that_names_nothing_is_noticed():
         "record",
         "seeds",
     ]
-    whole = f"{bare}\n[values](results/accuracy-tuned.csv), three seeds, twelve trials each.\n"
-    assert lacking(whole) == []
+    beside = "\n[values](results/accuracy-tuned.csv), three seeds, twelve trials each.\n"
+    assert lacking(bare + beside) == [("Ours is best", "seeds")]
+    assert lacking(bare.replace("best**", "best** (three seeds)") + beside) == []
+    assert lacking(bare.replace("- **", "With three seeds:\n\n- **") + beside) == []
     number = sum(len(bold_findings(page.read_text(encoding="utf-8"))) for page in PAGES)
     assert number > 40
 

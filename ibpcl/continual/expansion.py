@@ -2,8 +2,8 @@ r"""Growing a network while it learns: by its empty units, or greedily by its pe
 
 Kumar et al. (2021), Sec. 4.6.  The paper keeps the number of empty units constant.  The recursion
 :math:`C_j = C_{j+1} \prod_i \mathbb 1[B_{ij} = 0]` counts trailing empty columns.  It needs
-:math:`C_{K+1} = 1`, and the growth :math:`G = \max(0, T - \sum_j C_j)` needs the maximum; both are
-missing in the paper.
+:math:`C_{K+1} = 1`, which the paper does not give.  Here the network only grows, by :math:`G =
+\max(0, T - \sum_j C_j)` units; the paper prints no maximum.
 """
 
 from itertools import pairwise

@@ -22,6 +22,9 @@ TABLE = r"""
 2.1          103          claim    clarified    a VAE infers a posterior over the encoder's parameters
     = primitives.latent.sample, primitives.latent.kl
     : errata/autoencoder-inference, definitions/autoencoder.latent-divergence
+2.1          103          claim    clarified    a posterior over the weights of encoder and decoder
+    = models.elbo.elbo, models.codes.Codes.prior
+    : errata/encoder-weights, definitions/autoencoder.bound
 2.2          128          inline   implemented  p_t(w) = q_{t-1}(w)
     $ p_t(\boldsymbol w) = q_{t-1}(\boldsymbol w)
     = continual.prior.select  : definitions/algorithm.prior
@@ -134,9 +137,6 @@ TABLE = r"""
     $ z_n \sim q(z_n \mid V, B, v, x_n), \text{ amortized}
     = primitives.latent.sample, models.network.Network.forward
     : gradients/latent.sample, definitions/autoencoder.masked-networks, definitions/autoencoder.elbo
-3.3          236          claim    clarified    a posterior over the weights of encoder and decoder
-    = models.elbo.elbo, models.codes.Codes.prior
-    : errata/encoder-weights, definitions/autoencoder.bound
 4.1          248  Eq. 11  display  clarified    p_t(V_dk) = B^o_dk q_{t-1}(V_dk) + (1 - B^o_dk) p_0(V_dk)
     $ p_t(V_{dk}) = B^o_{dk}\, q_{t-1}(V_{dk}) + (1 - B^o_{dk})\, p_0(V_{dk})
     = continual.prior.select, continual.prior.assemble

@@ -347,9 +347,10 @@ def kl_to_general_beta(a, b, alpha, beta, tolerance=1e-10):
     :math:`-E_q[\log(1 - v)]`.  It is the paper's series, because :math:`\frac{b}{m + ab} B(\frac
     ma, b) = \frac1a B(\frac ma, b + 1)`.
 
-    .. warning:: The paper sums the first 11 terms.  The terms decrease only like :math:`(m / a)^{-b
-       - 1}`, so their number must grow with a: at (31, 2, 30, 3) eleven terms give -0.863 for a
-       divergence of 0.655.
+    .. warning:: The paper sums the first 11 terms.  With its prior, :math:`\beta = 1`, the series
+       has the factor 0, and no term is needed.  With another prior, the terms decrease only like
+       :math:`(m / a)^{-b - 1}`, so their number must grow with a: at (31, 2, 30, 3) eleven terms
+       give -0.863 for a divergence of 0.655.
 
     Here M terms are summed, and the rest is replaced by the integral from :math:`M + \frac12`, with
     :math:`B(t, b + 1) \approx \Gamma(b + 1)\, w^{-b - 1} (1 + \frac{b (b + 1) (b + 2)}{24 w^2})`,

@@ -44,9 +44,9 @@ KINDS = {
         "ambiguity",
         "Ambiguities",
         "The paper contradicts itself, leaves something open, or can be read in two ways. One "
-        "reading disagrees with the reference; the other agrees, and the package has it. Where its "
-        "default takes the first reading on purpose, the entry says so.",
-        ("As printed", "Used here"),
+        "reading disagrees with the reference, and the other agrees. The package has the other, "
+        "and where its default takes the first on purpose, the entry says so.",
+        ("As printed", "Clarified"),
     ),
     "choice": Kind(
         "choice",
@@ -65,8 +65,9 @@ KINDS = {
         "authors' code",
         "Errata of the authors' second program",
         "These concern a program, not the text. The repository npbcl/icml21 (commit fce6591, "
-        "February 2021) belongs to the version in the proceedings: it adds convolutional layers "
-        "and a learner without task boundaries. Lines are those of the named file. The package "
+        "February 2021) seems to belong to the version in the proceedings, by its name and date; "
+        "its description has the title of the preprint. It adds convolutional layers and a learner "
+        "without task boundaries. Lines are those of the named file. The package "
         "contains none of its code.",
         ("The program", "Intended"),
     ),

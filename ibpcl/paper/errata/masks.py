@@ -81,7 +81,7 @@ def closed_form(module, theta, pi):
     printed="all KL terms have closed form; and: the mask's is that of concrete variables",
     right=(
         "the Bernoulli's closed form is not the concrete's, but the concrete has one too: D "
-        "coth(D/2) - 2"
+        "coth(D/2) - 2. The default pays the Bernoulli one"
     ),
     typeset=(
         "all KL terms have a closed form (Sec. 3.2), which for Bernoulli masks is "
@@ -206,7 +206,8 @@ def mask_density(seed):
     printed="alpha_k is the discrete class probability, read for the binary formula: log alpha = "
     "log pi",
     right="that is right in the K-class formula, where it is printed; the binary formula needs the "
-    "odds: log alpha = logit pi, so that P(B > 1/2) = pi",
+    "odds: log alpha = logit pi, so that P(B > 1/2) = pi. The preset paper has them; the default "
+    "takes log pi on purpose",
     typeset=(
         r":math:`\alpha_k` is the class probability, read for the formula of binary masks: "
         r":math:`\log\alpha_k = \log\pi_k`, which gives "

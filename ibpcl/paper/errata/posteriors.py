@@ -173,7 +173,9 @@ def best_encoder():
         r"inference for encoder parameters :math:`\phi`\", read as a posterior of :math:`\phi`",
         r"Kingma and Welling (2013) maximize the bound over both :math:`\theta` and :math:`\phi`. "
         r"The inferred posterior is :math:`q_\phi(z \mid x)`, that of the codes. In a linear model "
-        r"the best :math:`\phi` makes it exact, and a distribution over :math:`\phi` only loses",
+        r"the best :math:`\phi` makes it exact, and a distribution over :math:`\phi` only loses. "
+        r"Naive training and EWC have point estimates here. NPBCL has a distribution over "
+        r":math:`\phi` all the same, as the paper wants (the next remark on the encoder's weights)",
     ),
     quantity="the bound of a linear model of six pixels, in nats, with phi ~ N(best, 0.1^2) and at "
     "the best phi",
@@ -192,8 +194,8 @@ def autoencoder_inference(seed):
     "encoder-weights",
     kind="remark",
     title="The encoder's weights are not part of the generative model",
-    where="Secs. 2.1 and 3.3, supplement G",
-    line=236,
+    where="Sec. 2.1",
+    line=103,
     printed="the full posterior over the encoder's weights is inferred",
     right="no likelihood depends on them: their exact posterior is their prior; the bound holds "
     "for any q(phi)",
