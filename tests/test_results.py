@@ -5,6 +5,7 @@ searches.
 import csv
 import importlib.util
 import re
+import subprocess
 from dataclasses import fields
 from pathlib import Path
 
@@ -584,6 +585,35 @@ def test_every_line_of_a_record_names_its_seed_and_its_program():
                 assert line["seed"] or line["column"].endswith("paper"), (path.name, line)
 
 
+def foreign(commits, history):
+    """Return the commits that are not in a history; a "+" marks a tree with changes."""
+    return {
+        commit
+        for commit in commits
+        if commit.endswith("+") or not any(known.startswith(commit) for known in history)
+    }
+
+
+@pytest.mark.processes(reason="asks git for the commits of the history")
+def test_every_record_comes_from_a_commit_of_this_history():
+    def git(*words):
+        done = subprocess.run(["git", *words], cwd=DOCS, capture_output=True, text=True)
+        return done.stdout.split() if done.returncode == 0 else []
+
+    if git("rev-parse", "--is-shallow-repository") != ["false"]:
+        pytest.skip("needs a clone with the whole history")
+    history = git("rev-list", "HEAD")
+    commits = set()
+    for path in sorted([*(DOCS / "results").glob("*.csv"), *SETTINGS.glob("*.csv")]):
+        with open(path, newline="", encoding="utf-8") as file:
+            for line in csv.DictReader(file):
+                # older searches do not name their program
+                commits.update(filter(None, line.get("commit", "").split(" or ")))
+    assert foreign(commits, history) == set()
+    known = history[-1][:12]
+    assert foreign({"0" * 12, f"{known}+", known}, history) == {"0" * 12, f"{known}+"}
+
+
 BOLD = re.compile(r"(?:- )?\*\*(.+?)\*\*", re.DOTALL)
 # Words by which a section says on which terms methods were compared.
 OF_TERMS = re.compile(r"untuned|equal terms|not equal|unequal|trials|set by hand|manual search")
@@ -596,12 +626,14 @@ def bold_findings(text):
     includes the sections below it, such as "Split MNIST" below "Three scenarios".
     """
     found = []
+    text = re.sub(r"^```.*?^```", "", text, flags=re.MULTILINE | re.DOTALL)
     for section in re.split(r"^##? .*$", text, flags=re.MULTILINE):
         lead = ""
         for paragraph in re.split(r"\n\s*\n|\n(?=- )", section):
             match = BOLD.match(paragraph.strip())
             if match and re.search(r"<!-- value: ", paragraph):
-                found.append((match[1], lead + paragraph, section))
+                item = paragraph.strip().startswith("- ")
+                found.append((match[1], lead * item + paragraph, section))
             if not paragraph.strip().startswith("- "):
                 lead = paragraph if paragraph.rstrip().endswith(":") else ""
     return found
@@ -625,7 +657,7 @@ def lacking(text):
                 problems.append((finding, name, "record"))
             elif TERMS[name].kind == "unequal" and not OF_TERMS.search(section):
                 problems.append((finding, name, "terms"))
-        if "seed" not in paragraph:
+        if "seed" not in re.sub(r"<!--.*?-->", "", paragraph, flags=re.DOTALL):
             problems.append((finding, "seeds"))
     return problems
 

@@ -74,8 +74,8 @@ rng = np.random.default_rng(3)
 #
 # the same logistic noise. And
 # $\log\alpha_1 - \log\alpha_2 = \operatorname{logit}\theta$. So in the formula of several
-# classes $\alpha_k$ is a probability, as the paper says, and in its formula of one binary
-# mask it has to be the *odds* $\theta / (1 - \theta)$.
+# classes $\alpha_k$ is a probability, as the paper says, but in the paper's formula for a
+# binary mask it has to be the *odds* $\theta / (1 - \theta)$.
 
 # %% slideshow={"slide_type": "slide"}
 gumbel = -np.log(-np.log(rng.uniform(size=(2, 20_000))))

@@ -5,6 +5,7 @@ The numbers of NPBCL are read from ``docs/results`` when the page is written.
 
 import re
 from functools import cache
+from itertools import takewhile
 
 import records
 
@@ -14,10 +15,12 @@ from ibpcl.paper.claims_table import CLAIMS
 from ibpcl.paper.equation import STATUSES
 from ibpcl.paper.equations import EQUATIONS
 from ibpcl.paper.headlines import HEADLINES
+from ibpcl.paper.reproduce import TARGETS
 
 MARK = re.compile(r"\[\[([\w-]+) \| ([^|]+) \| ([^|]+) \| ([^|\]]+)\]\]( (?:percent|points|nats))?")
-COMMAND = re.compile(r"ibpcl reproduce |python -m ibpcl")
 HEADING = re.compile(r"(#+) (.*)")
+# Records whose names do not begin with that of their target.
+OTHER_TARGETS = {"transfer": "accuracy", "fashion-resplit": "accuracy"}
 # Headings of the parts, and the width of the columns in percent.
 HEADINGS = {"tables and figures": "Tables and figures", "claims": "Claims in the text"}
 WIDTHS = (27, 40, 13, 20)
@@ -129,6 +132,24 @@ def sections(text):
     return [(titles, "\n".join(lines)) for titles, lines in found]
 
 
+def anchor(title):
+    """Return the anchor of a heading, as the site writes it."""
+    return re.sub(r"[^\w\- ]", "", title.lower()).replace(" ", "-")
+
+
+def target(name):
+    """Return the target of ``ibpcl reproduce`` that writes a record.
+
+    Examples
+    --------
+    >>> target("masks-alpha-10"), target("transfer")
+    ('masks', 'accuracy')
+    """
+    if name in OTHER_TARGETS:
+        return OTHER_TARGETS[name]
+    return max((known for known in TARGETS if f"{name}-".startswith(f"{known}-")), key=len)
+
+
 @cache
 def commands(name):
     """Return the section that shows the commands behind a record.
@@ -141,31 +162,40 @@ def commands(name):
     Returns
     -------
     place : str
-        ``/page.md#anchor``: the section that links the record, or the nearest section around it,
-        that has a command.
+        ``/page.md#anchor``: the smallest section around all that link the record and have a command
+        with its target, or around those that link it.
 
     Raises
     ------
     ValueError
         If no page has such a section.
     """
+    command = re.compile(rf"^ *ibpcl reproduce {target(name)} ", re.MULTILINE)
     for page in sorted(records.DOCS.glob("*.md")):
         found = sections(page.read_text(encoding="utf-8"))
-        for titles, text in found:
-            if f"(results/{name}.csv)" not in text:
-                continue
-            for end in range(len(titles), 1, -1):
-                around = next(text for other, text in found if other == titles[:end])
-                if COMMAND.search(around):
-                    words = re.sub(r"[^\w\- ]", "", titles[end - 1].lower())
-                    return f"/{page.name}#{words.replace(' ', '-')}"
-    raise ValueError(f"claims_page.commands: no section links {name}.csv beside a command")
+        linked = [each for each in found if f"(results/{name}.csv)" in each[1]]
+        beside = [each for each in linked if command.search(each[1])] or linked
+        levels = zip(*(titles for titles, _ in beside), strict=False)
+        around = tuple(level[0] for level in takewhile(lambda level: len(set(level)) == 1, levels))
+        # the first title is that of the page
+        while len(around) > 1:
+            within = [text for titles, text in found if titles[: len(around)] == around]
+            if any(map(command.search, within)):
+                return f"/{page.name}#{anchor(around[-1])}"
+            around = around[:-1]
+    raise ValueError(f"claims_page.commands: no section links {name}.csv beside its command")
+
+
+def links(name, *more):
+    """Return the links to a record and to its commands, with more words beside them."""
+    beside = ", ".join([f"[commands]({commands(name)})", *more])
+    return f"[{name}.csv](../results/{name}.csv) ({beside})"
 
 
 def record(name):
     """Return the links to a record and its commands, marked if it has unequal terms."""
-    mark = ", [unequal terms](#terms)" if TERMS[name].kind == "unequal" else ""
-    return f"[{name}.csv](../results/{name}.csv) ([commands]({commands(name)}){mark})"
+    unequal = TERMS[name].kind == "unequal"
+    return links(name, "[unequal terms](#terms)") if unequal else links(name)
 
 
 def findings(lines):
@@ -174,12 +204,9 @@ def findings(lines):
     for headline in HEADLINES:
         names = named_records(headline.words)
         terms = dict.fromkeys(f"{TERMS[name].kind}: {TERMS[name].words}" for name in names)
-        links = ", ".join(
-            f"[{name}.csv](../results/{name}.csv) ([commands]({commands(name)}))" for name in names
-        )
         found.append(
-            f"- **{headline.finding}** {filled(headline.words, lines)} Record: {links}. Terms: "
-            f"{'; '.join(terms)}."
+            f"- **{headline.finding}** {filled(headline.words, lines)} Record: "
+            f"{', '.join(map(links, names))}. Terms: {'; '.join(terms)}."
         )
     return "\n".join(found)
 
@@ -278,7 +305,7 @@ def page():
         "for CIFAR-10 and CIFAR-100, with one mask for each pair of channels, and an autoencoder "
         "without task boundaries. Neither is in the preprint. This package has [masked "
         "convolutions](/beyond.md#convolutions) and reads both sets of images, but has no results "
-        "for them, and no autoencoder without task boundaries. "
+        "on CIFAR, and no autoencoder without task boundaries. "
         "The numbers under *Here* are read from the [records](/reproduction.md) when this site is "
         "built. *NPBCL* is this package's version at its default settings, unless the row states "
         "otherwise.",
@@ -290,11 +317,11 @@ def page():
         "Numbers in square brackets are the 95 % interval of a difference, seed by seed. "
         "**One seed is not evidence of a small difference.** A verdict with the words "
         "\"(1 seed)\" rests on at least one number from a single seed and is preliminary. "
-        "Commands need the option `--data-dir DIR`. The command of a row gives most of its "
-        "numbers; *commands* leads to all commands of a record, with their options. "
+        "Commands need the option `--data-dir DIR`. A row names one command; *commands* leads to "
+        "the section with all commands of a record and their options. "
         "Few rows are simply *reproduced*, because the defaults differ from the printed settings. "
-        "Where our default and the printed settings give different answers, there are two rows, "
-        "if both were measured. A "
+        "Most statements that both our default and the printed settings can answer have two rows. "
+        "A "
         "row of the table of accuracies agrees on a data set if the two means differ by at "
         "most two standard deviations, here and in the paper, combined, and by at most half a "
         "point, "

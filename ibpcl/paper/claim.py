@@ -19,9 +19,9 @@ VERDICTS = {
     "corrected": "the statement or formula is wrong; the errata show it and have the right one",
     "true by construction": "it follows from the definition of the model or from the program; "
     "numbers are only examples",
-    "nothing to reduce": "the statement is about less forgetting, or about what old tasks regain. "
-    "At our default settings next to nothing is forgotten without the part either, so they cannot "
-    "test it; the row below has the printed settings, which can",
+    "nothing to reduce": "the statement says that a part of the method reduces forgetting, or that "
+    "old tasks gain by it. Our default forgets next to nothing without that part, so it cannot "
+    "test this. The row below has the printed settings, where something is forgotten",
     "not testable": "the paper gives no result to compare with, or names no quantity that could be "
     "measured",
 }

@@ -3,9 +3,9 @@ r"""Binary concrete masks: Bernoulli variables, relaxed so that they have a grad
 :math:`Y = (\operatorname{logit}\theta + \ell) / \tau` with logistic noise :math:`\ell`, and
 :math:`z = \sigma(Y)`; as :math:`\tau \to 0` this is Bernoulli(theta).  Kumar et al. (2021),
 supplement, "Bernoulli distribution Reparameterization"; Maddison, Mnih and Teh (2017), appendix C.
-There, the paper's :math:`\alpha_k` is a class probability in the formula of K classes.  In that of
-binary masks it must be the *odds* :math:`\theta / (1 - \theta)`; their logarithm is ``logit_theta``
-here.
+In that supplement :math:`\alpha_k` is a class probability in the formula of K classes.  In the
+formula of binary masks it must be the *odds* :math:`\theta / (1 - \theta)`; their logarithm is
+``logit_theta`` here.
 """
 
 import math

@@ -44,8 +44,8 @@ KINDS = {
         "ambiguity",
         "Ambiguities",
         "The paper contradicts itself, leaves something open, or can be read in two ways. One "
-        "reading disagrees with the reference, and the other agrees. The package has the other, "
-        "and where its default takes the first on purpose, the entry says so.",
+        "reading disagrees with the reference, and the other agrees. The package implements the "
+        "reading that agrees. Where its default takes the other one on purpose, the entry says so.",
         ("As printed", "Clarified"),
     ),
     "choice": Kind(

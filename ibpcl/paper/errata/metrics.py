@@ -142,13 +142,13 @@ def acc_unit(seed):
     where="supplement F.2, Table 'other metrics'",
     line=614,
     printed="-3.60e^{-2}",
-    right="-3.60 x 10^-2, as computers print -3.60e-02; a power of e would need tasks that gain "
-    "and lose again",
+    right="-3.60 x 10^-2, as computers print -3.60e-02; a power of e would need tasks that lose "
+    "accuracy and regain it",
     typeset=(
         r":math:`-3.60e^{-2}`",
         r":math:`-3.60 \times 10^{-2}`, as computers print ``-3.60e-02``. This is what the "
         r"numbers mean: read as a power of e, the first would be below the lowest value that the "
-        r"printed final mean allows, if no task gains before it loses",
+        r"printed final mean allows, if no task regains what it lost",
     ),
     quantity="the backward transfer of naive training",
     reference="the lowest BWT that its final mean of 0.9009 allows if forgetting is monotone",

@@ -249,7 +249,7 @@ def expansion_start(seed):
         "hidden units to expand, and no sentence speaks of removal",
     ),
     quantity="the number of units to add so that two columns are empty, where four are",
-    reference="no unit is added, and none is removed, if the network only grows",
+    reference="the reading that the network only grows: no unit is added, and none is removed",
     labels=("With removal", "Growth only"),
 )
 def expansion_negative(seed):

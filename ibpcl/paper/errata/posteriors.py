@@ -175,7 +175,7 @@ def best_encoder():
         r"The inferred posterior is :math:`q_\phi(z \mid x)`, that of the codes. In a linear model "
         r"the best :math:`\phi` makes it exact, and a distribution over :math:`\phi` only loses. "
         r"Naive training and EWC have point estimates here. NPBCL has a distribution over "
-        r":math:`\phi` all the same, as the paper wants (the next remark on the encoder's weights)",
+        r":math:`\phi` all the same, as the paper wants (see the remark on the encoder's weights)",
     ),
     quantity="the bound of a linear model of six pixels, in nats, with phi ~ N(best, 0.1^2) and at "
     "the best phi",

@@ -132,7 +132,8 @@ def kumaraswamy_kl_constant(seed):
     typeset=(
         r":math:`-\frac{b}{1-b}`, which is singular at :math:`b = 1`",
         r":math:`-\frac{b-1}{b}`, so that the divergence is 0 at :math:`(a, b) = (\alpha, 1)`, "
-        "where the posterior equals the prior. It is the same misprint, at its worst point",
+        "where the posterior equals the prior. This is the misprint of the entry above, where it "
+        "is singular",
     ),
     quantity="KL(Kumaraswamy(30, 1) || Beta(30, 1)), in nats: both are the same distribution",
     reference="the divergence of equal distributions",
