@@ -611,10 +611,9 @@ def test_twelve_trials_from_the_printed_settings_reach_the_default_on_letters(li
         values(lines, "accuracy-tuned", table, row, "accuracy")
         for row in ("ours, from the printed settings", "ours")
     )
-    # the first of the five seeds of our default are those of the search
-    assert contains_zero(found - ours[: len(found)]) and abs(found.mean() - ours.mean()) < 0.2
+    assert contains_zero(found - ours) and abs(found.mean() - ours.mean()) < 0.2
     printed = values(lines, "ladder", "notMNIST: accuracy", "paper", "accuracy")
-    assert interval(found - printed)[0] > 0
+    assert interval(found[: len(printed)] - printed)[0] > 0
 
 
 def test_every_row_with_nothing_to_reduce_has_one_below_where_there_is_something():
