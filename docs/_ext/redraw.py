@@ -18,6 +18,7 @@ import records
 
 from ibpcl.evaluation.figures import canvas
 from ibpcl.experiments.tables import Entry, Table
+from ibpcl.paper.numbers import accuracy
 from ibpcl.paper.reproduce import pictures, probe, scenarios, variants
 
 FIGURES = records.DOCS / "figures"
@@ -57,6 +58,24 @@ def probe_over_tasks():
     return [ax]
 
 
+def ladder():
+    """Draw the accuracy of each step of the ladder beside the paper's, on two data sets."""
+    found = {}
+    for label, stream in (("Split MNIST", "split-mnist"), ("notMNIST", "split-notmnist")):
+        (table,) = tables_of("ladder", f"{label}: accuracy")
+        printed = {"paper": accuracy("npbcl", stream)}
+        found[label] = [
+            entry._replace(printed=printed.get(entry.row))
+            for entry in table.entries
+            if entry.column == "accuracy"
+        ]
+    axes = pictures.panels(len(found), height=22 + 6 * len(found["notMNIST"]))
+    for ax, (label, entries) in zip(axes, found.items(), strict=True):
+        pictures.compare(entries, ax, label)
+    pictures.one_legend(axes)
+    return axes
+
+
 FEW = f"{probe.EXAMPLES[0]} images"
 
 
@@ -81,6 +100,7 @@ def over_training(data):
 
 
 DRAWN = {
+    "ladder": ladder,
     "scenarios": scenarios_of_digits,
     "probe-over-tasks": probe_over_tasks,
     "over-training-over_training": lambda: over_training("Split MNIST"),
