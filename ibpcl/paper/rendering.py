@@ -39,6 +39,8 @@ def head(group):
 def line(result, verbose=False):
     """Return the result of one check: one line, with all details if it failed.
 
+    Numbers that do not fit beside a long name are on the next line.
+
     Parameters
     ----------
     result : ibpcl.paper.catalogue.Result
@@ -51,13 +53,16 @@ def line(result, verbose=False):
         Lines of at most 80 columns.
     """
     outcome = result.outcome
-    first = f"{WORDS[outcome.verdict]:<5} {result.check.name:<{NAME}} {outcome.words}"
+    name = f"{WORDS[outcome.verdict]:<5} {result.check.name:<{NAME}}"
+    first = f"{name} {outcome.words}"
     while len(first) > WIDTH and outcome.ok and ", " in first:
         # Make room for a long name.
         first = first.rpartition(", ")[0]
+    if len(first) > WIDTH:
+        first = "\n".join([name.rstrip(), *wrapped(outcome.words, 6)])
     if outcome.ok and not verbose:
         return first
-    lines = [first if len(first) <= WIDTH else first[: WIDTH - 3] + "..."]
+    lines = [first]
     lines += [part for row in outcome.text.splitlines() for part in wrapped(row, 6)]
     return "\n".join(lines)
 

@@ -25,6 +25,7 @@ NAMES = [str(check) for check in CHECKS]
     quick(
         [
             "gradients/kernels.activations.relu",
+            "gradients/kernels.convolution.patches.height3.width2.stride1.padding1",
             "gradients/activations.relu",
             "gradients/gaussian.log_density",
             "gradients/local_linear.kept_moments",
