@@ -696,6 +696,14 @@ def test_figures_that_are_drawn_from_records_have_their_values_and_names():
         assert not any(re.search(r"\bours\b", text) for text in texts)
         assert (DOCS / "figures" / f"{name}.png").exists()
         plt.close(axes[0].figure)
+    drawn = {x for line in redraw.ladder()[1].lines for x in np.atleast_1d(line.get_xdata())}
+    of_paper = [
+        value
+        for title, row, column, _, value in records.read("ladder")
+        if (title, row, column) == ("notMNIST: accuracy", "paper", "accuracy")
+    ]
+    for value in (np.mean(of_paper), paper_numbers.accuracy("npbcl", "split-notmnist").value):
+        assert min(abs(x - value) for x in drawn) < 1e-9
     (ax,) = redraw.over_training("Split MNIST")
     lines = {line.get_label(): line.get_ydata() for line in ax.lines}
     found = [

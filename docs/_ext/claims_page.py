@@ -119,7 +119,19 @@ def list_table(rows, widths):
 
 
 def sections(text):
-    """Return the sections of a page as pairs: the titles down to its own, and its text."""
+    """Return the sections of a page; a line of a code block is not a heading.
+
+    Parameters
+    ----------
+    text : str
+        The page in Markdown.
+
+    Returns
+    -------
+    sections : list of (tuple of str, str)
+        For each heading, the titles from that of the page down to its own, and the text between
+        it and the next heading.
+    """
     titles, found, fenced = [], [], False
     for line in text.splitlines():
         fenced ^= line.startswith("```")
@@ -133,21 +145,39 @@ def sections(text):
 
 
 def anchor(title):
-    """Return the anchor of a heading, as the site writes it."""
+    """Return the anchor of a heading, as the site writes it.
+
+    Parameters
+    ----------
+    title : str
+        The heading, without number signs.
+
+    Returns
+    -------
+    anchor : str
+        Lower case, with hyphens between the words.
+    """
     return re.sub(r"[^\w\- ]", "", title.lower()).replace(" ", "-")
 
 
 def target(name):
     """Return the target of ``ibpcl reproduce`` that writes a record.
 
-    Examples
-    --------
-    >>> target("masks-alpha-10"), target("transfer")
-    ('masks', 'accuracy')
+    Parameters
+    ----------
+    name : str
+        Name of the record, such as ``masks-alpha-10``, which the target ``masks`` writes.
+
+    Returns
+    -------
+    target : str
+        The longest name of a target with which the record's name begins; without one, the
+        record's name.
     """
     if name in OTHER_TARGETS:
         return OTHER_TARGETS[name]
-    return max((known for known in TARGETS if f"{name}-".startswith(f"{known}-")), key=len)
+    beginnings = (known for known in TARGETS if f"{name}-".startswith(f"{known}-"))
+    return max(beginnings, key=len, default=name)
 
 
 @cache
@@ -162,8 +192,8 @@ def commands(name):
     Returns
     -------
     place : str
-        ``/page.md#anchor``: the smallest section around all that link the record and have a command
-        with its target, or around those that link it.
+        ``/page.md#anchor``: the smallest section around all that link the record beside a command
+        with its target, or around all that link it, if the command is elsewhere in that section.
 
     Raises
     ------
@@ -177,17 +207,28 @@ def commands(name):
         beside = [each for each in linked if command.search(each[1])] or linked
         levels = zip(*(titles for titles, _ in beside), strict=False)
         around = tuple(level[0] for level in takewhile(lambda level: len(set(level)) == 1, levels))
+        within = [text for titles, text in found if titles[: len(around)] == around]
         # the first title is that of the page
-        while len(around) > 1:
-            within = [text for titles, text in found if titles[: len(around)] == around]
-            if any(map(command.search, within)):
-                return f"/{page.name}#{anchor(around[-1])}"
-            around = around[:-1]
+        if len(around) > 1 and any(map(command.search, within)):
+            return f"/{page.name}#{anchor(around[-1])}"
     raise ValueError(f"claims_page.commands: no section links {name}.csv beside its command")
 
 
 def links(name, *more):
-    """Return the links to a record and to its commands, with more words beside them."""
+    """Return the links to a record and to its commands.
+
+    Parameters
+    ----------
+    name : str
+        Name of the record.
+    *more : str
+        Further links beside that to the commands.
+
+    Returns
+    -------
+    text : str
+        Links in Markdown.
+    """
     beside = ", ".join([f"[commands]({commands(name)})", *more])
     return f"[{name}.csv](../results/{name}.csv) ({beside})"
 
@@ -321,8 +362,7 @@ def page():
         "the section with all commands of a record and their options. "
         "Few rows are simply *reproduced*, because the defaults differ from the printed settings. "
         "Most statements that both our default and the printed settings can answer have two rows. "
-        "A "
-        "row of the table of accuracies agrees on a data set if the two means differ by at "
+        "A row of the table of accuracies agrees on a data set if the two means differ by at "
         "most two standard deviations, here and in the paper, combined, and by at most half a "
         "point, "
         "because the first criterion alone would reward methods that vary. The "

@@ -25,6 +25,7 @@ from ibpcl.paper import numbers
 from ibpcl.paper.claim import (
     ABLATION,
     COLUMNS,
+    DENSITY,
     FINAL,
     GROWING,
     IN_THE_END,
@@ -125,6 +126,43 @@ def test_where_nothing_can_be_reduced_the_row_below_tests_the_statement():
         above, below = CLAIMS[i], CLAIMS[i + 1]
         assert (above.place, above.printed) == (below.place, below.printed)
         assert below.settings == PRINTED and below.verdict not in ("nothing to reduce", "")
+
+
+def test_the_rows_of_both_settings_follow_from_their_records(lines):
+    def columns(record, data, row, task="task 1"):
+        return values(lines, record, COLUMNS, f"{data}, {row}", task).mean()
+
+    few = ("Split MNIST", "notMNIST", "Fashion MNIST")
+    for data in SETS.split("; "):
+        # nodes are allocated sparingly at the printed settings, with two classes per task only
+        assert columns("masks", data, "columns in use") > 75
+        assert (columns("masks-printed", data, "columns in use") < 30) == (data in few)
+    tenth = "weights in the first tenth"
+    for task in ("task 1", "task 5"):
+        assert 10 < columns("masks", "notMNIST", tenth, task) < 100 / 3
+        assert columns("masks-printed", "notMNIST", tenth, task) > 50
+        assert columns("masks-printed", "Permuted MNIST", tenth, task) < 20
+    # alpha controls the number of columns and the density
+    used = ("Split MNIST", "columns in use")
+    assert columns("masks-alpha-10", *used) < columns("masks-printed", *used)
+    sparse, printed = (
+        values(lines, record, DENSITY, "Split MNIST", "density").mean()
+        for record in ("masks-alpha-10", "masks-printed")
+    )
+    assert sparse < printed
+    # autoencoders forget at the printed settings, more than EWC and VCL
+    change = {
+        row: values(lines, "likelihood", IN_THE_END.format("MNIST"), row, "change").mean()
+        for row in ("ours, as printed", "EWC", "VCL")
+    }
+    assert min(change, key=change.get) == "ours, as printed"
+    # the masked prior matters more than a coreset
+    for data in TWO.split("; "):
+        without, k_center = (
+            values(lines, "claims-printed", f"{data}: what is changed", row, "transfer").mean()
+            for row in ("last posterior as prior", "k-center coreset")
+        )
+        assert without < k_center - 1
 
 
 def test_where_little_is_forgotten_the_page_says_what_ends_it_on_the_ladder(lines):
@@ -241,12 +279,40 @@ def test_every_record_of_the_page_leads_to_its_commands(page_module, lines):
         assert f"(results/{name}.csv)" in within
         assert f"({page_module.commands(name)})" in page_module.record(name)
     assert "accuracy.md" in page_module.commands("transfer")
-    # a table of values without the command that gives it
-    with pytest.raises(ValueError, match="regression-made-up"):
-        page_module.commands("regression-made-up")
-    # a comment in a block of commands is no heading
+    assert page_module.target("masks-alpha-10") == "masks"
+    # a record without a target, and one that no page links beside a command
+    for name in ("made-up", "regression-made-up"):
+        with pytest.raises(ValueError, match=name):
+            page_module.commands(name)
+    # a comment in a block of commands is not a heading
     (only,) = page_module.sections("# Title\n```sh\n# not a title\n```\n")
     assert only[0] == ("Title",)
+
+
+def test_a_record_leads_to_the_smallest_section_with_its_command(
+    page_module, tmp_path, monkeypatch
+):
+    monkeypatch.setattr(page_module.records, "DOCS", tmp_path)
+    find = page_module.commands.__wrapped__
+    link = "[values](results/masks-new.csv)"
+    command = "```sh\nibpcl reproduce {} --seeds 3\n```"
+    masks = command.format("masks")
+    for words, place in (
+        (f"{masks}\n{link}", "/page.md#one-part"),
+        (f"### First\n{masks}\n{link}\n### Second\n{link}", "/page.md#first"),
+        (f"### First\n{masks}\n{link}\n### Second\n{masks}\n{link}", "/page.md#one-part"),
+        (f"{link}\n### First\n{masks}", "/page.md#one-part"),
+        (f"{command.format('sharing')}\n{link}", None),
+        (f"`ibpcl reproduce masks --seeds 3` in a sentence\n{link}", None),
+        (link, None),
+    ):
+        page = f"# Page\n## One part\n{words}\n## Other\n{masks}\n"
+        (tmp_path / "page.md").write_text(page, encoding="utf-8")
+        if place:
+            assert find("masks-new") == place
+        else:
+            with pytest.raises(ValueError, match="masks-new"):
+                find("masks-new")
 
 
 def test_every_record_of_the_page_has_terms(page_module, lines):
