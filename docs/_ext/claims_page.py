@@ -371,10 +371,10 @@ def page():
         "under [What the numbers mean](/reproduction.md#what-the-numbers-mean), and the words of "
         "the method, such as sticks and coresets, in the [glossary](/glossary.md).",
         "## Terms",
-        "Records with several methods, and whether these were compared on equal terms. All other "
-        "records compare variants of one method. Every line of a record names the commit of its "
-        "program and the processor, and some records join runs of several commits. Early settings "
-        "of NPBCL had been judged on the test images of Split MNIST "
+        "Records with several methods, and whether these were compared on equal terms. The other "
+        "records that this page names compare variants of one method. Every line of a record "
+        "names the commit of its program and the processor, and some records join runs of several "
+        "commits. Early settings of NPBCL had been judged on the test images of Split MNIST "
         "(`benchmarks/settings/npbcl.md`). In the search for naive training on Fashion MNIST, "
         "halving stopped nine of twelve trials before the last task, and the best of the other "
         "three was the default, so its tuned row is its default.",

@@ -241,16 +241,9 @@ def differences(lines, title, reference, column=None):
     column : str, optional
         The column of the record to compare; all in percent, points or nats if not given.
     """
-    pattern = re.compile("(.+)".join(map(re.escape, title.split("*"))) + "$" * ("*" in title))
-    units = {unit.name for unit in paired.UNITS}
     values = {}
-    for line in lines:
-        match = pattern.match(line[0])
-        if match and line[3] in units and column in (None, line[2]):
-            name = (
-                line[2] if not match.groups() else match[1] if column else f"{match[1]}, {line[2]}"
-            )
-            values.setdefault((line[1], name, line[3]), []).append(line[4:6])
+    for name, line in compared(lines, title, column):
+        values.setdefault((line[1], name, line[3]), []).append(line[4:6])
     entries = []
     for (row, name, unit), found in values.items():
         numbers, given = zip(*found, strict=True)
@@ -265,6 +258,28 @@ def differences(lines, title, reference, column=None):
     what = f"95 % interval, {seeds(counts)}" if max(counts) > 1 else tables.ONE_SEED
     header[0] = f"difference from {tables.shown(reference)}: {what}"
     return f"{tables.markdown_lines([header, *rows])}\n"
+
+
+def compared(lines, title, column=None):
+    """Yield the lines that a table of differences compares, each with the name of its column.
+
+    The parameters are those of :func:`differences`.
+    """
+    pattern = re.compile("(.+)".join(map(re.escape, title.split("*"))) + "$" * ("*" in title))
+    units = {unit.name for unit in paired.UNITS}
+    for line in lines:
+        match = pattern.match(line[0])
+        if match and line[3] in units and column in (None, line[2]):
+            yield (
+                (
+                    line[2]
+                    if not match.groups()
+                    else match[1]
+                    if column
+                    else f"{match[1]}, {line[2]}"
+                ),
+                line,
+            )
 
 
 def value(lines, title, row, column, *forms):

@@ -296,8 +296,9 @@ def expected_columns(alpha, units, inputs):
         r"the sentence says \"given a sufficiently large number of columns\", and 200 are too few. "
         r"Before any data, a mask with :math:`D = 784` rows has :math:`\alpha H_D = 217` nonempty "
         r"columns on average without a limit, and 192 of the first 200. Masks drawn from this "
-        r"prior make a network that grows from 50 units pass 200. A posterior can use fewer, and "
-        r"that is a finding about the data",
+        r"prior make a network that grows from 50 units pass 200. A posterior whose drawn masks "
+        r"use fewer columns is a finding about the data. Counted by hard masks, whose weights have "
+        r"a probability above one half, the prior itself uses its first 21 columns",
     ),
     quantity="the prior probability that column 200, and that column 400, is empty, for alpha = 30 "
     "and 784 inputs",
@@ -318,8 +319,10 @@ def ibp_empty_columns(seed):
     unlimited = alpha * (1 / np.arange(1, inputs + 1)).sum()
     whole = abs(unlimited - expected_columns(alpha, 1000, inputs)) < 1e-6
     rounded = (round(expected_columns(alpha, 200, inputs)), round(unlimited)) == (192, 217)
+    # at the start a mask's probability is the mean of its stick products, (alpha / (alpha + 1))^k
+    hard = np.sum((alpha / (alpha + 1)) ** np.arange(1, 201) > 0.5) == 21
     finding = above(empty(200), empty(400), 0.5)
-    holds = finding.right_holds and agrees and whole and rounded
+    holds = finding.right_holds and agrees and whole and rounded and hard
     return replace(finding, right_holds=bool(holds))
 
 
