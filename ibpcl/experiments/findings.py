@@ -13,7 +13,7 @@ from ibpcl.evaluation import metrics
 from ibpcl.experiments import cells
 from ibpcl.experiments.choice import Choice
 from ibpcl.experiments.stored_learners import load
-from ibpcl.experiments.tables import PERCENT, Entry
+from ibpcl.experiments.tables import PERCENT, Entry, shown
 from ibpcl.methods import method
 
 # Minimum number of seconds between two tables of the results so far.
@@ -302,7 +302,7 @@ def epochs(results):
         settings = m.cell.config.settings
         parts = [getattr(settings, name, 0) for name in ("epochs", "finetune_epochs")]
         rows.setdefault(" + ".join(str(part) for part in parts if part) or "none", {})[
-            m.cell.row.label
+            shown(m.cell.row.label)
         ] = None
     if len(rows) < 2:
         return []

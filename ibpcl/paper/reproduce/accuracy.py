@@ -13,6 +13,7 @@ from ibpcl.experiments.tables import (
     WHOLE,
     Entry,
     Table,
+    shown,
 )
 from ibpcl.methods import ABOUT
 from ibpcl.paper import numbers as paper
@@ -338,17 +339,21 @@ def domain(results):
     """Compare final mean accuracy and backward transfer with one head for all tasks."""
     entries = []
     axes = pictures.panels(len(results.benchmarks))
+    labels = _told(results)
     for row in results.rows:
         for b in results.benchmarks:
             if results.of(row, b):
                 entries += [
-                    results.entry(row, b, findings.final_accuracy, b.label, PERCENT),
-                    results.entry(row, b, findings.backward_transfer, f"{b.label} BWT", POINTS),
+                    results.entry(row, b, score, column, unit, label=labels[row.key])
+                    for score, column, unit in (
+                        (findings.final_accuracy, b.label, PERCENT),
+                        (findings.backward_transfer, f"{b.label} BWT", POINTS),
+                    )
                 ]
     for ax, b in zip(axes, results.benchmarks, strict=True):
         pictures.curves(
             {
-                row.label: [findings.matrix(m) for m in results.of(row, b)]
+                labels[row.key]: [findings.matrix(m) for m in results.of(row, b)]
                 for row in results.rows_on(b)
             },
             ax,
@@ -358,7 +363,7 @@ def domain(results):
     table = Table(
         "Final mean accuracy, percent, and backward transfer, points", tuple(entries), "method"
     )
-    compared = paired.reference(results.rows)
+    compared = paired.reference([row._replace(label=labels[row.key]) for row in results.rows])
     return Summary(
         (table, *paired.differences(table, compared, f"Difference from {compared}, points")),
         (
@@ -372,9 +377,18 @@ def domain(results):
     )
 
 
+def _told(results):
+    """Return the label of each row by its key; it says which rows are told the task."""
+    masked = {m.cell.row.key for m in results.measured if measures.has_masks(m)}
+    return {
+        row.key: f"{row.label}, mask known" if row.key in masked else row.label
+        for row in results.rows
+    }
+
+
 def _with_masks(results):
     """Return the end of the sentence, which names the rows that need the task for their masks."""
-    labels = {m.cell.row.label for m in results.measured if measures.has_masks(m)}
+    labels = {shown(m.cell.row.label) for m in results.measured if measures.has_masks(m)}
     return (
         f", except for methods with one mask per task: {', '.join(sorted(labels))}"
         if labels

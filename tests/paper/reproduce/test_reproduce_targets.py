@@ -153,7 +153,7 @@ def test_a_quick_look_from_beginning_to_end(target, tmp_path, tiny, capsys):
     assert all(f"numpy {np.__version__}" in versions for versions in lines["versions"])
     for entry in (entry for one in table["tables"] for entry in one["entries"]):
         assert entry["seeds"] == 1 and entry["standard_deviation"] is None
-        assert f"{entry['row']}" in out
+        assert shown(entry["row"]) in out
     assert "one seed are preliminary" in table["notes"][-1] and table["notes"][-1] in markdown
     differences = [one for one in table["tables"] if one["derived"]]
     assert bool(differences) == (target in COMPARED)
@@ -232,7 +232,7 @@ def test_with_one_head_are_compared_who_can(tmp_path, tiny, capsys):
         "--methods",
         "npbcl,naive",
     )
-    assert code == 0 and "one mask per task: ours." in " ".join(out.split())
+    assert code == 0 and "one mask per task: NPBCL." in " ".join(out.split())
     table = json.loads((tmp_path / "domain" / "table.json").read_text(encoding="utf-8"))
     assert all(cell["settings"]["single_head"] for cell in table["cells"])
     one, difference = table["tables"]
@@ -247,7 +247,7 @@ def test_with_one_head_are_compared_who_can(tmp_path, tiny, capsys):
         result = json.loads(
             (tmp_path / "domain" / cell["folder"] / "result.json").read_text(encoding="utf-8")
         )
-        label = {"npbcl": "ours"}.get(cell["row"], cell["row"])
+        label = {"npbcl": "ours, mask known"}.get(cell["row"], cell["row"])
         assert values[label] == pytest.approx(100 * result["backward_transfer"])
 
 
