@@ -68,13 +68,17 @@ HEADLINES = (
         f"EWC and VCL have {entry('metrics-tuned', METRICS, 'EWC; VCL', 'BWT')}.",
     ),
     Headline(
-        "With the printed settings, where something is forgotten, the masked prior reduces it.",
+        "With the printed settings, where something is forgotten, the masked prior reduces "
+        "forgetting on three of four sets.",
         "Backward transfer with the masked prior, and with the last posterior as the prior of all "
         "weights, is "
-        + entry("claims-printed", CHANGED.format("Split MNIST"), MASKED_PRIOR, "transfer")
-        + " points on Split MNIST, and "
-        + entry("claims-printed", CHANGED.format("notMNIST"), MASKED_PRIOR, "transfer")
-        + " on notMNIST.",
+        + ", ".join(
+            f"{entry('claims-printed', CHANGED.format(data), MASKED_PRIOR, 'transfer')} points on "
+            f"{data}"
+            for data in SETS.split("; ")
+        )
+        + ". On Fashion MNIST the interval of the difference contains zero. The final accuracy is "
+        "measurably lower without the masked prior on Permuted MNIST only.",
     ),
     Headline(
         "Earlier tasks help later ones a little on two of four sets, and cost accuracy on one.",

@@ -157,12 +157,14 @@ def test_the_rows_of_both_settings_follow_from_their_records(lines):
     }
     assert min(change, key=change.get) == "ours, as printed"
     # the masked prior matters more than a coreset
-    for data in TWO.split("; "):
-        without, k_center = (
+    for data in SETS.split("; "):
+        without, nothing, k_center = (
             values(lines, "claims-printed", f"{data}: what is changed", row, "transfer").mean()
-            for row in ("last posterior as prior", "k-center coreset")
+            for row in ("last posterior as prior", "nothing", "k-center coreset")
         )
-        assert without < k_center - 1
+        assert without < nothing < k_center
+        if data != "Fashion MNIST":
+            assert nothing - without > k_center - nothing
 
 
 def test_where_little_is_forgotten_the_page_says_what_ends_it_on_the_ladder(lines):
@@ -635,26 +637,35 @@ def test_at_the_printed_settings_the_masked_prior_and_coresets_do_what_the_rows_
         return found - values(lines, "claims-printed", place, "nothing", column)
 
     last = "last posterior as prior"
-    both = TWO.split("; ")
-    for data in both:
-        assert interval(change(last, data, "transfer"))[1] < 0
-        assert interval(change(last, data, "as learned"))[0] > 0
-        assert contains_zero(change(last, data, "accuracy"))
-        for row in ("nothing", "random coreset", "k-center coreset"):
-            place = f"{data}: what is changed"
-            assert values(lines, "claims-printed", place, row, "transfer").mean() < 0
-    coresets = ("random coreset", "k-center coreset")
-    for column, settled in (
-        ("transfer", ("k-center coreset", "Split MNIST")),
-        ("accuracy", ("k-center coreset", "notMNIST")),
-    ):
-        found = [
-            (row, data)
-            for row in coresets
-            for data in both
-            if interval(change(row, data, column))[0] > 0
-        ]
-        assert found == [settled]
+
+    def signs(row, column):
+        found = {}
+        for data in SETS.split("; "):
+            low, high = interval(change(row, data, column))
+            found[data] = int(low > 0) - int(high < 0)
+        return found
+
+    two, permuted, fashion = TWO.split("; "), "Permuted MNIST", "Fashion MNIST"
+    assert signs(last, "transfer") == {**dict.fromkeys([*two, permuted], -1), fashion: 0}
+    learned = {**dict.fromkeys(two, 1), permuted: -1, fashion: -1}
+    assert signs(last, "as learned") == learned
+    assert signs(last, "accuracy") == {**dict.fromkeys([*two, fashion], 0), permuted: -1}
+    for data in SETS.split("; "):
+        assert change(last, data, "accuracy").mean() < 0 > change(last, data, "transfer").mean()
+    none = dict.fromkeys(SETS.split("; "), 0)
+    for column in ("transfer", "accuracy"):
+        assert signs("random coreset", column) == none
+    assert signs("k-center coreset", "transfer") == none | {"Split MNIST": 1}
+    assert signs("k-center coreset", "accuracy") == none | {"notMNIST": 1}
+    gains = {
+        (row, data)
+        for row in ("nothing", "random coreset", "k-center coreset")
+        for data in SETS.split("; ")
+        if values(lines, "claims-printed", f"{data}: what is changed", row, "transfer").mean() >= 0
+    }
+    assert gains == {("k-center coreset", fashion)}
+    place = f"{fashion}: what is changed"
+    assert contains_zero(values(lines, "claims-printed", place, "k-center coreset", "transfer"))
 
 
 def test_transfer_between_tasks_has_the_signs_that_the_rows_name(lines):
