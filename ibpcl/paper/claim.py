@@ -13,8 +13,8 @@ VERDICTS = {
     "print",
     "reproduced on some data sets": "our result agrees on at least one data set, and not on "
     "another",
-    "reproduced in one respect": "one half of the statement holds and the other does not, or only "
-    "a weaker one",
+    "reproduced in one respect": "one half of the statement holds, and the other does not or was "
+    "not measured; or only a weaker statement holds",
     "not reproduced": "our result disagrees with the paper, or does not show the effect",
     "corrected": "the statement or formula is wrong; the errata show it and have the right one",
     "true by construction": "it follows from the definition of the model or from the program; "

@@ -220,7 +220,7 @@ def test_related_systems_are_methods_or_missing():
     here = {system.method for system in RELATED if system.method}
     assert here <= set(METHODS)
     assert len(RELATED) == 21 and sum(not system.method for system in RELATED) == 5
-    (row,) = (claim for claim in CLAIMS if f"names {len(RELATED)} other" in claim.printed)
+    (row,) = (claim for claim in CLAIMS if f"name {len(RELATED)} other" in claim.printed)
     assert all(system.name in row.ours and system.why in row.ours for system in RELATED)
     assert not any(system.why for system in RELATED if system.method)
     # the page has the same reasons
@@ -666,6 +666,42 @@ def test_at_the_printed_settings_the_masked_prior_and_coresets_do_what_the_rows_
     assert gains == {("k-center coreset", fashion)}
     place = f"{fashion}: what is changed"
     assert contains_zero(values(lines, "claims-printed", place, "k-center coreset", "transfer"))
+
+
+def test_the_masked_prior_matters_more_than_a_coreset_where_the_row_says(lines):
+    more = set()
+    for data in SETS.split("; "):
+        nothing, without, k_center = (
+            values(lines, "claims-printed", f"{data}: what is changed", row, "transfer")
+            for row in ("nothing", "last posterior as prior", "k-center coreset")
+        )
+        if not contains_zero((nothing - without) - (k_center - nothing)):
+            more.add(data)
+    assert more == set(TWO.split("; "))
+
+
+def test_heads_help_naive_training_and_hardly_a_learner_that_knows_its_mask(lines):
+    def split(row, column):
+        return values(lines, "scenarios", "Split MNIST: final accuracy, percent", row, column)
+
+    assert (split("naive", "task") - split("naive", "domain")).mean() > 30
+    heads = split("ours", "task") - split("ours, mask known", "domain")
+    assert interval(heads)[0] > 0 and heads.mean() < 0.2
+
+
+@pytest.mark.parametrize("record", ["forgetting", "forgetting-tuned"])
+def test_vcl_loses_more_over_four_tasks_together(lines, record):
+    def change(row, task):
+        return values(lines, record, "Permuted MNIST: change until the end, points", row, task)
+
+    tasks = [f"task {number}" for number in range(1, 5)]
+    found = {task: change("ours", task) - change("VCL", task) for task in tasks}
+    assert interval(sum(found.values()))[0] > 0
+    assert contains_zero(found["task 4"])
+    if record == "forgetting":
+        assert contains_zero(found["task 1"])
+        gains = [change("VCL, k-center coreset", task) - change("VCL", task) for task in tasks]
+        assert [contains_zero(gain) for gain in gains] == [True, False, False, True]
 
 
 def test_transfer_between_tasks_has_the_signs_that_the_rows_name(lines):
