@@ -71,6 +71,8 @@ MARKED = re.compile(r"(<!-- table: ([\w-]+) \| (.+?) -->\n).*?(<!-- end -->)", r
 UNITS = {
     unit.name: unit for unit in reversed(vars(tables).values()) if isinstance(unit, tables.Unit)
 }
+# The units of what is measured and compared. Numbers of steps are set; seconds depend on the load.
+COMPARABLE = {unit.name for unit in paired.UNITS}
 VALUE = re.compile(r"(<!-- value: ([\w-]+) \| (.+?) -->).*?(<!-- end -->)", re.DOTALL)
 PAIRED = re.compile(
     r"(<!-- paired: ([\w-]+) \| ([^|\n]+?) \| ([^|\n]+?)(?: \| ([^|\n]+?))? -->\n)"
@@ -263,23 +265,51 @@ def differences(lines, title, reference, column=None):
 def compared(lines, title, column=None):
     """Yield the lines that a table of differences compares, each with the name of its column.
 
-    The parameters are those of :func:`differences`.
+    Parameters
+    ----------
+    lines : sequence of tuple
+        Lines of a record.
+    title : str
+        Beginning of the titles of the tables, or a whole title with a star.
+    column : str, optional
+        The column of the record to compare; all in :data:`COMPARABLE` units if not given.
+
+    Yields
+    ------
+    name : str
+        The column of the table of differences.
+    line : tuple
     """
     pattern = re.compile("(.+)".join(map(re.escape, title.split("*"))) + "$" * ("*" in title))
-    units = {unit.name for unit in paired.UNITS}
     for line in lines:
         match = pattern.match(line[0])
-        if match and line[3] in units and column in (None, line[2]):
-            yield (
-                (
-                    line[2]
-                    if not match.groups()
-                    else match[1]
-                    if column
-                    else f"{match[1]}, {line[2]}"
-                ),
-                line,
-            )
+        if not match or line[3] not in COMPARABLE or column not in (None, line[2]):
+            continue
+        if not match.groups():
+            name = line[2]
+        elif column:
+            name = match[1]
+        else:
+            name = f"{match[1]}, {line[2]}"
+        yield name, line
+
+
+def reference_of(lines, row, column, form):
+    """Return the row and the column that a form "minus NAME" or "over NAME" names, or None.
+
+    Parameters
+    ----------
+    lines : sequence of tuple
+        Lines of a record.
+    row, column : str
+        The entry that the mark names.
+    form : str
+        A form of the mark.
+    """
+    first, _, name = form.partition(" ")
+    if first not in ("minus", "over"):
+        return None
+    return (name, column) if name in {line[1] for line in lines} else (row, name)
 
 
 def value(lines, title, row, column, *forms):
@@ -351,9 +381,9 @@ def chosen(lines, row, column, forms):
     found, divisor = by_seed(lines, row, column)[0], 1
     for form in forms:
         first, _, name = form.partition(" ")
-        if first in ("minus", "over"):
-            rows = {line[1] for line in lines}
-            other = by_seed(lines, *((name, column) if name in rows else (row, name)))[0]
+        reference = reference_of(lines, row, column, form)
+        if reference:
+            other = by_seed(lines, *reference)[0]
             if first == "minus":
                 found = {seed: found[seed] - other[seed] for seed in found if seed in other}
             else:

@@ -73,11 +73,6 @@ _BESIDE = Terms(
     "rows of NPBCL are compared with one another; other methods beside them have their default "
     "settings with 5 or 10 epochs",
 )
-_LADDER = Terms(
-    "one method",
-    "settings and epochs as the rows name them; the printed settings were not searched, and tuned "
-    "methods of other records beside them have twelve trials each",
-)
 _BY_HAND = Terms("unequal", "the settings of each method were set once, by hand, and not searched")
 # The terms of every record that a claim or a bold finding of a page names.
 TERMS = {
@@ -110,7 +105,12 @@ TERMS = {
         "in each row, NPBCL has its searched default with as many epochs of fine-tuning as of "
         "masked training, and VCL its untuned settings without fine-tuning",
     ),
-    "ladder": _LADDER,
+    "ladder": Terms(
+        "one method",
+        "settings and epochs as the rows name them; the printed settings were not searched, and "
+        "tuned "
+        "methods of other records beside them have twelve trials each",
+    ),
     "expansion": _BESIDE,
     "coresets": _BESIDE,
     "likelihood": _IMAGES,
@@ -150,7 +150,6 @@ TERMS = {
 # Rows, columns and titles of the records. All lists of data sets have this order.
 SETS = "Split MNIST; notMNIST; Permuted MNIST; Fashion MNIST"
 THREE = "Split MNIST; notMNIST; Permuted MNIST"
-TWO = "Split MNIST; notMNIST"
 ORDER = "Split MNIST, notMNIST, Permuted MNIST and Fashion MNIST"
 ORDER_OF_THREE = "Split MNIST, notMNIST and Permuted MNIST"
 FINAL = "Final mean accuracy, percent"

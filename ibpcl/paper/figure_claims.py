@@ -485,8 +485,8 @@ def _network_figures():
             + entry("capacity-printed", used, both, "1")
             + ". At the printed alpha and width, masks drawn from the prior have the printed share "
             "on average, before any data (errata). These numbers count weights whose probability "
-            "exceeds one half; by that rule the prior alone has a tenth. It holds on notMNIST "
-            "only.",
+            "exceeds one half; by that rule the prior alone has a tenth. The statement holds on "
+            "notMNIST only.",
             SOME,
             "ibpcl reproduce capacity --preset paper --datasets notmnist,permuted",
             page="forgetting.md#the-network-at-the-printed-settings",

@@ -38,7 +38,6 @@ from ibpcl.paper.claim import (
     SHARING,
     TERMS,
     THREE,
-    TWO,
     VERDICTS,
 )
 from ibpcl.paper.claims_table import CLAIMS
@@ -51,6 +50,7 @@ from ibpcl.paper.text_claims import WHY_LITTLE
 
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
+TWO = "Split MNIST; notMNIST"
 SEARCHES = ROOT / "benchmarks" / "settings"
 
 

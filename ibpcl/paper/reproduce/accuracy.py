@@ -339,7 +339,11 @@ def domain(results):
     """Compare final mean accuracy and backward transfer with one head for all tasks."""
     entries = []
     axes = pictures.panels(len(results.benchmarks))
-    labels = _told(results)
+    told = _told(results)
+    labels = {
+        row.key: measures.mask_known(row) if row in told else row.label for row in results.rows
+    }
+    exception = ", ".join(shown(row.label) for row in told)
     for row in results.rows:
         for b in results.benchmarks:
             if results.of(row, b):
@@ -371,26 +375,14 @@ def domain(results):
             "classes. Pairs: 0/1 to 8/9 as five tasks with two classes, the first and the second "
             "digit of a pair, so the same output means another digit in every task; chance is "
             "50 %.",
-            f"Predictions are made without knowledge of the example's task{_with_masks(results)}.",
+            "Predictions are made without knowledge of the example's task"
+            + (f", except for methods with one mask per task: {exception}." if told else "."),
         ),
         {"curves": axes},
     )
 
 
 def _told(results):
-    """Return the label of each row by its key; it says which rows are told the task."""
+    """Return the rows that are told the task, because they need it for their masks."""
     masked = {m.cell.row.key for m in results.measured if measures.has_masks(m)}
-    return {
-        row.key: f"{row.label}, mask known" if row.key in masked else row.label
-        for row in results.rows
-    }
-
-
-def _with_masks(results):
-    """Return the end of the sentence, which names the rows that need the task for their masks."""
-    labels = {shown(m.cell.row.label) for m in results.measured if measures.has_masks(m)}
-    return (
-        f", except for methods with one mask per task: {', '.join(sorted(labels))}"
-        if labels
-        else ""
-    )
+    return [row for row in results.rows if row.key in masked]

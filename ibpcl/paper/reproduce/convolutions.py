@@ -92,7 +92,7 @@ def convolutions(results):
                         domain,
                         findings.final_accuracy,
                         DOMAIN,
-                        label=f"{row.label}, mask known",
+                        label=measures.mask_known(row),
                     )
                 )
         if entries:

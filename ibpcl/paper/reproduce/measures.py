@@ -171,6 +171,21 @@ def has_masks(m):
     return m.values["mask_density"] is not None
 
 
+def mask_known(row):
+    """Return the label of a row for a measurement that is told the task of each test image.
+
+    Parameters
+    ----------
+    row : ibpcl.experiments.benchmarks.Row
+        The row of a method with a mask per task.
+
+    Returns
+    -------
+    label : str
+    """
+    return f"{row.label}, mask known"
+
+
 def accuracy_without_repeats(m):
     """Return the final accuracy without blank test images and without those seen in training.
 

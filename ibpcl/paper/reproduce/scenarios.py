@@ -146,7 +146,7 @@ def _entries(results, families):
             if benchmark and results.of(row, benchmark)
         ]
         if domain and any(map(measures.has_masks, results.of(row, domain))):
-            label = f"{row.label}, mask known"
+            label = measures.mask_known(row)
             entries.append(results.entry(row, domain, findings.final_accuracy, DOMAIN, label=label))
     by_images = by_image_models(results, task) if task else []
     return entries + [

@@ -154,6 +154,7 @@ def test_a_quick_look_from_beginning_to_end(target, tmp_path, tiny, capsys):
     for entry in (entry for one in table["tables"] for entry in one["entries"]):
         assert entry["seeds"] == 1 and entry["standard_deviation"] is None
         assert shown(entry["row"]) in out
+    assert not any(re.search(r"\bours\b", note) for note in table["notes"])
     assert "one seed are preliminary" in table["notes"][-1] and table["notes"][-1] in markdown
     differences = [one for one in table["tables"] if one["derived"]]
     assert bool(differences) == (target in COMPARED)
