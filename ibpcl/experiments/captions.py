@@ -145,6 +145,11 @@ OF_TABLES = {
         "A dot plot: one row per method, one mark per scenario, one panel per data set.",
         "The further left the mark of a scenario, the more the method needs the task of an image.",
     ),
+    "convolutions": (
+        "A dot plot: one row per network, one mark per scenario, one panel per data set.",
+        "Compare a network of convolutions with the dense one of the same start.",
+    ),
+    "mask_gradients": (BY_ROW, "Each row has another estimator of the gradient of the masks."),
     "ladder": (BY_ROW, "Each row changes one setting more than the row above it."),
     "claims": (BY_ROW, "Left of zero, the change costs accuracy."),
     "expansion": (BY_ROW, "A growing network compared with one that is large from the beginning."),

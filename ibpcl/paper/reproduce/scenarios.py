@@ -35,7 +35,7 @@ NOTES = (
     "Class, inferred task: the learner of the column task, while the task is unknown. The head "
     "whose prediction has the least entropy names the class; task and class must be right. After "
     "five tasks, chance is 10 %, or 20 % if only the task is a guess.",
-    "Methods with one mask per task (ours) also infer the mask by the least entropy in the "
+    "Methods with one mask per task (NPBCL) also infer the mask by the least entropy in the "
     "columns domain and class. The row mask known shows the domain when the task of a test "
     "image selects the mask.",
     "p(x | task) and p(x | class): a generative model of the same images, one class after "

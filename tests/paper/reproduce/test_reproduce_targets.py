@@ -81,6 +81,9 @@ DATA = {
     "regression": "terrain",
 }
 
+# The targets without a row of NPBCL, whose settings a key without a method sets.
+WITHOUT_NPBCL = ("few-labels",)
+
 # The targets with a table of differences that follows from another table.
 COMPARED = (
     "accuracy",
@@ -90,6 +93,7 @@ COMPARED = (
     "expansion",
     "over-training",
     "shared-mask",
+    "mask-gradients",
 )
 
 
@@ -105,9 +109,8 @@ def test_a_quick_look_from_beginning_to_end(target, tmp_path, tiny, capsys):
     rows = ["--methods", ROWS[target]] if target in ROWS else []
     data = DATA.get(target, "glyphs")
     steps = {"batch": "200", "independent.batch": "200"}  # one an epoch
-    code, out, err = typed(
-        capsys, tmp_path, tiny | steps, target, "--quick", "--datasets", data, *rows
-    )
+    keys = {"tasks": tiny["tasks"]} if target in WITHOUT_NPBCL else tiny | steps
+    code, out, err = typed(capsys, tmp_path, keys, target, "--quick", "--datasets", data, *rows)
     assert (code, err) == (0, [])
     folder = tmp_path / f"{target}-quick"
     table = json.loads((folder / "table.json").read_text(encoding="utf-8"))
@@ -154,7 +157,7 @@ def test_a_quick_look_from_beginning_to_end(target, tmp_path, tiny, capsys):
     for entry in (entry for one in table["tables"] for entry in one["entries"]):
         assert entry["seeds"] == 1 and entry["standard_deviation"] is None
         assert shown(entry["row"]) in out
-    assert not any(re.search(r"\bours\b", note) for note in table["notes"])
+    assert not any("ours" in note for note in table["notes"] if note.startswith("Epochs"))
     assert "one seed are preliminary" in table["notes"][-1] and table["notes"][-1] in markdown
     differences = [one for one in table["tables"] if one["derived"]]
     assert bool(differences) == (target in COMPARED)
