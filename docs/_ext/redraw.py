@@ -42,9 +42,9 @@ def tables_of(name, beginning):
     ]
 
 
-def scenarios_of_digits():
+def scenarios_of_digits(record):
     """Draw the final accuracy of each method in the scenarios of Split MNIST."""
-    tables = tables_of("scenarios", "Split MNIST:")
+    tables = tables_of(record, "Split MNIST:")
     return scenarios.draw(tables, len({entry.row for entry in tables[0].entries}))
 
 
@@ -101,7 +101,8 @@ def over_training(data):
 
 DRAWN = {
     "ladder": ladder,
-    "scenarios": scenarios_of_digits,
+    "scenarios": lambda: scenarios_of_digits("scenarios"),
+    "scenarios-tuned": lambda: scenarios_of_digits("scenarios-tuned"),
     "probe-over-tasks": probe_over_tasks,
     "over-training-over_training": lambda: over_training("Split MNIST"),
     "over-training-permuted": lambda: over_training("Permuted MNIST"),
