@@ -424,8 +424,9 @@ def _network_figures():
                 "likelihood", IN_THE_END.format("notMNIST"), "naive; EWC; VCL; ours", "log p(x)"
             )
             + ". NPBCL has the highest mean on both. On notMNIST the interval of its lead over VCL "
-            "excludes zero, and that of its lead over EWC contains it. On MNIST, with two seeds, "
-            "both contain it. The numbers are lower bounds.",
+            "excludes zero, and that of its lead over EWC contains it. The same holds on MNIST. "
+            "The "
+            "numbers are lower bounds.",
             HALF,
             "ibpcl reproduce likelihood",
             (
@@ -445,7 +446,7 @@ def _network_figures():
             "on notMNIST: far below EWC and VCL. With 50 + 50 epochs it has "
             f"{entry('likelihood', IN_THE_END.format('MNIST'), LONGER, 'log p(x)')} and "
             f"{entry('likelihood', IN_THE_END.format('notMNIST'), LONGER, 'log p(x)')}, below "
-            "both as well.",
+            "both in the mean.",
             NOT,
             "ibpcl reproduce likelihood",
             page="unsupervised.md#the-printed-settings-beside-the-defaults",

@@ -1790,7 +1790,9 @@ def _supplement():
             f"{entry('knn', SAMPLED_CODES.format('MNIST'), inferred, '3-NN')} on MNIST and "
             f"{entry('knn', SAMPLED_CODES.format('notMNIST'), inferred, '3-NN')} on notMNIST. So "
             "the codes of NPBCL are better where the class chooses the encoder, which says little "
-            "about a shared space; with one encoder, no gain over VCL is shown with mean codes.",
+            "about a shared space. With one encoder and mean codes, NPBCL has a larger error than "
+            "VCL "
+            "on both sets, and both intervals of the difference exclude zero.",
             HALF,
             "ibpcl reproduce knn",
             page="unsupervised.md#why-there-are-three-k-nn-errors",
