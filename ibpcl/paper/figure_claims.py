@@ -376,6 +376,22 @@ def _network_figures():
         ),
         Claim(
             FIGURES,
+            'Sec. 6.1, figure "Mean test accuracies of tasks seen so far"',
+            '"the average test accuracy of our method (without as well as with coresets) is better '
+            'than the other baseline". It prints no values.',
+            f"In the end, on {ORDER}, NPBCL has "
+            + ", ".join(
+                entry("ladder", f"{data}: accuracy", "paper", "accuracy")
+                for data in SETS.split("; ")
+            )
+            + f", and DEN {final('DEN', TUNED)}: the mean of NPBCL is lower on all four sets.",
+            NOT,
+            "ibpcl reproduce ladder",
+            page="parts.md#what-was-measured",
+            settings=PRINTED,
+        ),
+        Claim(
+            FIGURES,
             'Sec. 6.1, figure "Comparison with VCL"',
             "Accuracy of tasks 1 to 4 of Permuted MNIST while later tasks are learned, with "
             "random and k-center coresets. It prints no values.",

@@ -713,6 +713,33 @@ def test_vcl_loses_more_over_four_tasks_together(lines, record):
         assert [contains_zero(gain) for gain in gains] == [True, False, False, True]
 
 
+def test_rows_of_masks_and_codes_at_the_printed_settings_say_what_their_records_have(lines):
+    density, new = (
+        {data: values(lines, *place, data, column).mean() for data in SETS.split("; ")}
+        for place, column in (
+            (("masks-printed", DENSITY), "density"),
+            (("sharing-printed", SHARING), "with any"),
+        )
+    )
+    assert max(density, key=density.get) == "Permuted MNIST"
+    assert 0.4 < density["notMNIST"] / density["Split MNIST"] < 0.6
+    assert min(new, key=new.get) == "Split MNIST"
+    for data in ("MNIST", "notMNIST"):
+        table = f"{data}: k-NN error, mean codes, percent"
+        vcl, ours = (
+            values(lines, "knn", table, f"{row}, inferred", "3-NN")
+            for row in ("VCL", "ours, as printed")
+        )
+        assert ours.min() > vcl.max()
+    shared = values(
+        lines, "generative", "MNIST: test images in the end", "ours, as printed", "shared"
+    )
+    assert shared.min() > 50
+    for data in SETS.split("; "):
+        printed = values(lines, "ladder", f"{data}: accuracy", "paper", "accuracy")
+        assert printed.mean() < values(lines, "accuracy-tuned", FINAL, "DEN", data).mean()
+
+
 def test_transfer_between_tasks_has_the_signs_that_the_rows_name(lines):
     signs = {}
     for data in SETS.split("; "):
