@@ -179,6 +179,18 @@ NOTES = (
         "the known ones, so the comparison should be the other way round.",
     ),
     Note(
+        "code-weights-not-sampled",
+        "code",
+        "file Convolutional/ibpbnn.py",
+        770,
+        "no weight is sampled",
+        "The noise of a weight is multiplied by 0 times a flag, in kernels and in dense layers "
+        "(line "
+        "774). So every network has the posterior means as its weights, in training and in "
+        "predictions, while the objective contains their divergence. The masks are sampled. The "
+        "first program samples the weights.",
+    ),
+    Note(
         "code-batch-normalization",
         "code",
         "file Convolutional/ibpbnn.py",
