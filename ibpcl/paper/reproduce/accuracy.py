@@ -339,11 +339,11 @@ def domain(results):
     """Compare final mean accuracy and backward transfer with one head for all tasks."""
     entries = []
     axes = pictures.panels(len(results.benchmarks))
-    told = _told(results)
+    informed = _informed(results)
     labels = {
-        row.key: measures.mask_known(row) if row in told else row.label for row in results.rows
+        row.key: measures.mask_known(row) if row in informed else row.label for row in results.rows
     }
-    exception = ", ".join(shown(row.label) for row in told)
+    exception = ", ".join(shown(row.label) for row in informed)
     for row in results.rows:
         for b in results.benchmarks:
             if results.of(row, b):
@@ -376,13 +376,13 @@ def domain(results):
             "digit of a pair, so the same output means another digit in every task; chance is "
             "50 %.",
             "Predictions are made without knowledge of the example's task"
-            + (f", except for methods with one mask per task: {exception}." if told else "."),
+            + (f", except for methods with one mask per task: {exception}." if informed else "."),
         ),
         {"curves": axes},
     )
 
 
-def _told(results):
-    """Return the rows that are told the task, because they need it for their masks."""
+def _informed(results):
+    """Return the rows that know the task of a test image, which they need for their masks."""
     masked = {m.cell.row.key for m in results.measured if measures.has_masks(m)}
     return [row for row in results.rows if row.key in masked]

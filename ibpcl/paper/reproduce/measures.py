@@ -172,7 +172,7 @@ def has_masks(m):
 
 
 def mask_known(row):
-    """Return the label of a row for a measurement that is told the task of each test image.
+    """Return the label of a row for a measurement with the task of each test image known.
 
     Parameters
     ----------
