@@ -73,6 +73,7 @@ def test_a_star_and_another_column_are_followed(record):
         *("A: y,ours,c,percent,1,0,1234,a", "A: y,theirs,c,percent,1,0,1234,a"),
         "A: y,theirs,d,percent,1,0,1234,b",
     )
+    assert len(list(makers.sides(PAIRED.format("A: * | ours | c")))) == 2
     assert list(makers.joins([PAIRED.format("A: * | ours | c")])) == [
         ("x", "A: x", "theirs", "c", "ours")
     ]
