@@ -339,37 +339,32 @@ def page():
         "# The paper, claim by claim",
         "This page has every table, figure and numbered equation of Kumar, Chatterjee and Rai "
         "(2021), and every claim about its method and results, with what was measured here and a "
-        "verdict. "
-        "The text is the preprint, [arXiv:1912.03624](https://arxiv.org/abs/1912.03624). The "
-        "version in the proceedings of ICML 2021 was not compared and may contain more: [a second "
-        "program of its authors](https://github.com/npbcl/icml21) also has convolutional networks "
-        "for CIFAR-10 and CIFAR-100, with one mask for each pair of channels, and an autoencoder "
-        "without task boundaries. Neither is in the preprint. This package has [masked "
+        "verdict. The text is the preprint, [arXiv:1912.03624](https://arxiv.org/abs/1912.03624). "
+        "The version in the proceedings of ICML 2021 was not compared and may contain more: [a "
+        "second program of its authors](https://github.com/npbcl/icml21) also has convolutional "
+        "networks for CIFAR-10 and CIFAR-100, with one mask for each pair of channels, and an "
+        "autoencoder without task boundaries. Neither is in the preprint. This package has [masked "
         "convolutions](/beyond.md#convolutions) and reads both sets of images, but has no results "
-        "on CIFAR, and no autoencoder without task boundaries. "
-        "The numbers under *Here* are read from the [records](/reproduction.md) when this site is "
-        "built. *NPBCL* is this package's version at its default settings, unless the row states "
-        "otherwise.",
+        "on CIFAR, and no autoencoder without task boundaries. The numbers under *Here* are read "
+        "from the [records](/reproduction.md) when this site is built. *NPBCL* is this package's "
+        "version at its default settings, unless the row states otherwise.",
         "## Findings",
         findings(lines),
         "## Summary",
         summary(),
-        "Numbers are means, with the sample standard deviation if there is more than one seed. "
-        "The default and the printed settings were run more than once; runs of the same settings "
-        "on "
-        "two kinds of processors differ by a few hundredths of a percent. "
-        "Numbers in square brackets are the 95 % interval of a difference, seed by seed. "
-        "**One seed is not evidence of a small difference.** A verdict with the words "
-        "\"(1 seed)\" rests on at least one number from a single seed and is preliminary. "
-        "Commands need the option `--data-dir DIR`. A row names one command; *commands* leads to "
-        "the section with all commands of a record and their options. "
-        "Few rows are simply *reproduced*, because the defaults differ from the printed settings. "
-        "Most statements that both our default and the printed settings can answer have two rows. "
-        "A row of the table of accuracies agrees on a data set if the two means differ by at "
-        "most two standard deviations, here and in the paper, combined, and by at most half a "
-        "point, "
-        "because the first criterion alone would reward methods that vary. The "
-        "[errata](/paper/errata.rst) list the places where the paper is wrong or ambiguous.",
+        "Numbers are means, with the sample standard deviation if there is more than one seed. The "
+        "default and the printed settings were run more than once; runs of the same settings on "
+        "two kinds of processors differ by a few hundredths of a percent. Numbers in square "
+        "brackets are the 95 % interval of a difference, seed by seed. **One seed is not evidence "
+        "of a small difference.** A verdict with the words \"(1 seed)\" rests on at least one "
+        "number from a single seed and is preliminary. Commands need the option `--data-dir DIR`. "
+        "A row names one command; *commands* leads to the section with all commands of a record "
+        "and their options. Few rows are simply *reproduced*, because the defaults differ from the "
+        "printed settings. Most statements that both our default and the printed settings can "
+        "answer have two rows. A row of the table of accuracies agrees on a data set if the two "
+        "means differ by at most two standard deviations, here and in the paper, combined, and by "
+        "at most half a point, because the first criterion alone would reward methods that vary. "
+        "The [errata](/paper/errata.rst) list the places where the paper is wrong or ambiguous.",
         "Acc, FWT (forward transfer), BWT (backward transfer) and other measures are defined "
         "under [What the numbers mean](/reproduction.md#what-the-numbers-mean), and the words of "
         "the method, such as sticks and coresets, in the [glossary](/glossary.md).",

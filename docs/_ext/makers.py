@@ -1,4 +1,4 @@
-"""What made the two sides of a difference, and whether it matters.
+"""Comparison of the commits and processors behind the two sides of a difference.
 
 Every line of a record names its seed, the commit of the program and the kind of processor. A
 difference of the pages has two sides; it is clean if, seed by seed, one program on one kind of
@@ -34,7 +34,7 @@ OR = " or "
 
 
 def made(lines):
-    """Return what made the lines of an entry.
+    """Return the commits and processors of the lines of an entry.
 
     Parameters
     ----------
@@ -50,7 +50,7 @@ def made(lines):
 
 
 def sides(text):
-    """Yield each difference of a page, with what made its two sides.
+    """Yield each difference of a page, with the commits and processors of its two sides.
 
     Parameters
     ----------
@@ -92,7 +92,7 @@ def sides(text):
 
 
 def joins(texts):
-    """Return the differences whose two sides were not made alike.
+    """Return the differences whose two sides have other commits or processors.
 
     Parameters
     ----------
@@ -126,12 +126,21 @@ def of_two_processors(lines):
     Returns
     -------
     found : list of tuple
+        Those lines, unchanged.
     """
     return [line for line in lines if OR in str(line[7])]
 
 
 def versions():
-    """Yield the versions of today's records in the history of git: name and lines."""
+    """Yield the versions of today's records in the history of git.
+
+    Yields
+    ------
+    name : str
+        Path of the record.
+    lines : list of dict
+        Its lines in one commit, by the names of their columns.
+    """
 
     def git(*words):
         return subprocess.run(

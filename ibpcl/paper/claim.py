@@ -102,8 +102,8 @@ TERMS = {
     "without-task-names-tuned": _TUNED,
     "over-training": Terms(
         "unequal",
-        "in each row, NPBCL has its searched default with as many epochs of fine-tuning as of "
-        "masked training, and VCL its untuned settings without fine-tuning",
+        "in each row, NPBCL has its searched default with equal numbers of epochs for masked "
+        "training and for fine-tuning, and VCL its untuned settings without fine-tuning",
     ),
     "ladder": Terms(
         "one method",

@@ -274,10 +274,8 @@ def _neighbour_table():
                 "ours",
                 "The paper does not state how its test images were encoded; its code suggests, by "
                 "their true class. In our default, as in that code, each class has a prior of "
-                "codes "
-                "with its own mean. The error is then small by construction, and says nothing "
-                "about "
-                "the representation.",
+                "codes with its own mean. The error is then small by construction, and says "
+                "nothing about the representation.",
                 DEFINED,
                 OURS,
             ),
@@ -285,9 +283,8 @@ def _neighbour_table():
                 "npbcl",
                 "paper",
                 "ours, as printed",
-                "Chance is 90. So sampled codes with the encoder of the true class are at "
-                "the level of chance on notMNIST, and ten to fifteen points below it on MNIST. "
-                "With "
+                "Chance is 90. So sampled codes with the encoder of the true class are at the "
+                "level of chance on notMNIST, and ten to fifteen points below it on MNIST. With "
                 "mean codes the errors are "
                 + entry(
                     "knn",
@@ -360,10 +357,9 @@ def _network_figures():
             f"rehearsal on notMNIST with {entry(TUNED, FINAL, 'rehearsal', LETTERS)} and RCL on "
             f"Fashion MNIST with {entry(TUNED, FINAL, 'RCL', 'Fashion MNIST')}. NPBCL has the "
             "highest mean on all four sets. Compared seed by seed, with five seeds and without "
-            "coresets, no interval of a difference contains zero. With two layers and three "
-            "seeds, that of DEN contains it "
-            "on Split MNIST and Fashion MNIST. Naive training has its default settings on "
-            "Fashion MNIST, where its search kept them.",
+            "coresets, no interval of a difference contains zero. With two layers and three seeds, "
+            "that of DEN contains it on Split MNIST and Fashion MNIST. Naive training has its "
+            "default settings on Fashion MNIST, where its search kept them.",
             AGREES,
             "ibpcl reproduce curves --tuned",
             (
@@ -417,9 +413,9 @@ def _network_figures():
             '"the quality of generated samples [...] does not deteriorate as compared to other '
             'baselines"',
             "By construction, samples of NPBCL cannot change: the default fixes the weights that "
-            "earlier tasks use, a rule that the paper does not have. The samples of naive "
-            "training deteriorate. Those of EWC and VCL "
-            "stay legible, with grey shadows in those of VCL on notMNIST.",
+            "earlier tasks use, a rule that the paper does not have. The samples of naive training "
+            "deteriorate. Those of EWC and VCL stay legible, with grey shadows in those of VCL on "
+            "notMNIST.",
             DEFINED,
             "ibpcl reproduce samples",
             tuple(
@@ -441,8 +437,7 @@ def _network_figures():
             )
             + ". NPBCL has the highest mean on both. On notMNIST the interval of its lead over VCL "
             "excludes zero, and that of its lead over EWC contains it. The same holds on MNIST. "
-            "The "
-            "numbers are lower bounds.",
+            "The numbers are lower bounds.",
             HALF,
             "ibpcl reproduce likelihood",
             (

@@ -73,8 +73,8 @@ WHY_LITTLE = (
 # What the prior alone has in use, counted as the records of masks count.
 BY_THE_RULE = (
     "A weight counts if its probability exceeds one half. By this rule, the prior alone has its "
-    "first 21 columns, a tenth of the weights. Masks that "
-    "are drawn from it have nearly all columns in use (errata)."
+    "first 21 columns, a tenth of the weights. Masks that are drawn from it have nearly all "
+    "columns in use (errata)."
 )
 
 
@@ -118,9 +118,8 @@ def _introduction():
             "of EWC, SI, HAT and rehearsal on Split MNIST and notMNIST. On Permuted MNIST it is "
             "above that of rehearsal, within two tenths of a point of those of SI and HAT, and "
             "below that of EWC. On Fashion MNIST it is level with rehearsal, and below EWC, SI and "
-            "HAT. It "
-            "is below that of VCL on all four sets, on Split MNIST and Fashion MNIST by less than "
-            "a fifth of a point. Without labels, log p(x) is "
+            "HAT. It is below that of VCL on all four sets, on Split MNIST and Fashion MNIST by "
+            "less than a fifth of a point. Without labels, log p(x) is "
             f"{entry('likelihood', IN_THE_END.format('MNIST'), 'ours, as printed', 'log p(x)')} "
             "nats on MNIST and "
             f"{entry('likelihood', IN_THE_END.format('notMNIST'), 'ours, as printed', 'log p(x)')} "
@@ -415,8 +414,7 @@ def _introduction():
             f"{entry('masks-printed', DENSITY, SETS, 'density')}. With two classes per task, tasks "
             "share far more than by chance, most of all on notMNIST, where all use nearly the same "
             "first columns, as the prior alone would. On Permuted MNIST they share hardly more "
-            "than "
-            "by chance. The printed settings were not run without sticks.",
+            "than by chance. The printed settings were not run without sticks.",
             SOME,
             "ibpcl reproduce sharing --preset paper --datasets mnist,notmnist,permuted,fashion",
             page="forgetting.md#the-network-at-the-printed-settings",
@@ -651,8 +649,7 @@ def _considerations():
             'separate heads "for different tasks dramatically improves performance in continual '
             'learning"',
             "The paper says so of earlier work. Final accuracy of naive training on Split MNIST, "
-            "in "
-            "percent: with one head of two outputs for all tasks "
+            "in percent: with one head of two outputs for all tasks "
             + entry("scenarios", "Split MNIST: final accuracy, percent", "naive", "domain")
             + ", with separate heads "
             + entry("scenarios", "Split MNIST: final accuracy, percent", "naive", "task")
@@ -1077,10 +1074,9 @@ def _experiments():
             )
             + " percent, and from 5 to 40 epochs the interval excludes "
             "zero. The means of backward transfer and of the final accuracy are lower with 40 "
-            "epochs than with 5, by less "
-            "than three seeds can show. On Permuted MNIST, the final accuracy falls until 20 "
-            "epochs and rises again, but longer training does not improve the individual tasks. "
-            "So each set shows one half of the statement.",
+            "epochs than with 5, by less than three seeds can show. On Permuted MNIST, the final "
+            "accuracy falls until 20 epochs and rises again, but longer training does not improve "
+            "the individual tasks. So each set shows one half of the statement.",
             HALF,
             "ibpcl reproduce over-training",
             (
@@ -1325,9 +1321,8 @@ def _experiments():
             f"{entry('shared-mask', shared, f'{joint}, at the end', THREE)} points, and with the "
             f"first task's mask by {entry('shared-mask', shared, f'{first}, at the end', THREE)}. "
             "So it is drastic on Permuted MNIST if every task learns the mask further; on the "
-            "other "
-            "two sets the intervals of that row contain zero. The paper leaves open how its mask "
-            "is learned.",
+            "other two sets the intervals of that row contain zero. The paper leaves open how its "
+            "mask is learned.",
             SOME,
             "ibpcl reproduce shared-mask",
             page="parts.md#one-mask-for-all-tasks",
@@ -1838,8 +1833,7 @@ def _supplement():
             f"{entry('knn', SAMPLED_CODES.format('notMNIST'), inferred, '3-NN')} on notMNIST. So "
             "the codes of NPBCL are better where the class chooses the encoder, which says little "
             "about a shared space. With one encoder and mean codes, NPBCL has a larger error than "
-            "VCL "
-            "on both sets, and both intervals of the difference exclude zero.",
+            "VCL on both sets, and both intervals of the difference exclude zero.",
             HALF,
             "ibpcl reproduce knn",
             page="unsupervised.md#why-there-are-three-k-nn-errors",

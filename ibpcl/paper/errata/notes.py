@@ -92,8 +92,7 @@ NOTES = (
         624,
         "BWT exceeds three of the four baselines",
         "'backward transfer for our model is more as compared to most baselines' holds for three "
-        "of four. "
-        "Rehearsal's +1.3e-4 is ten times the +1.33e-5 of the paper's method.",
+        "of four. Rehearsal's +1.3e-4 is ten times the +1.33e-5 of the paper's method.",
     ),
     Note(
         "deviations",
@@ -185,8 +184,7 @@ NOTES = (
         770,
         "no weight is sampled",
         "The noise of a weight is multiplied by 0 times a flag, in kernels and in dense layers "
-        "(line "
-        "774). So every network has the posterior means as its weights, in training and in "
+        "(line 774). So every network has the posterior means as its weights, in training and in "
         "predictions, while the objective contains their divergence. The masks are sampled. The "
         "first program samples the weights.",
     ),
