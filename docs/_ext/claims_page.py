@@ -353,8 +353,9 @@ def page():
         "## Summary",
         summary(),
         "Numbers are means, with the sample standard deviation if there is more than one seed. The "
-        "default and the printed settings were run more than once; runs of the same settings on "
-        "two kinds of processors differ by a few hundredths of a percent. Numbers in square "
+        "default and the printed settings were run more than once. On two kinds of processors, "
+        "accuracies differ by a few hundredths of a percent, and log p(x) by a few nats. Numbers "
+        "in square "
         "brackets are the 95 % interval of a difference, seed by seed. **One seed is not evidence "
         "of a small difference.** A verdict with the words \"(1 seed)\" rests on at least one "
         "number from a single seed and is preliminary. Commands need the option `--data-dir DIR`. "
