@@ -47,6 +47,9 @@ def load_small(name, data_dir=None, seed=0):
 COMPILATION = 600  # seconds, at most
 # Hundreds of processes import the package; without compiled files each takes twice as long.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+# Runs write thousands of files. No test outlives a power cut, so none waits for the disk; those of
+# ``test_storage`` record the calls.
+os.fsync = lambda descriptor: None
 
 
 @pytest.hookimpl(optionalhook=True)  # without pytest-xdist, too

@@ -1,6 +1,7 @@
-"""Execute the tutorials in parallel, one per core, while Sphinx reads the other pages.
+"""Execute the tutorials in parallel, one per core, while Sphinx reads the other pages, and then let
+Sphinx write the pages in parallel, too.
 
-MyST-NB would execute them one by one. It finds the results in its cache instead.
+MyST-NB would execute the tutorials one by one. It finds the results in its cache instead.
 """
 
 import os
@@ -20,9 +21,12 @@ running = {}  # name of the page to its execution
 
 
 def setup(app):
-    """Connect both events: start before anything else, and wait when a tutorial is read."""
+    """Connect the events: start before anything else, wait when a tutorial is read, and change over
+    to all cores when all pages are read.
+    """
     app.connect("config-inited", begin, priority=100)
     app.connect("source-read", end)
+    app.connect("env-check-consistency", write_in_parallel)
     return {"parallel_read_safe": False}  # threads are running
 
 
@@ -68,3 +72,11 @@ def end(app, docname, source):
             get_cache(app.config.nb_execution_cache_path).cache_notebook_bundle(
                 bundle, check_validity=False, overwrite=True
             )
+
+
+def write_in_parallel(app, env):
+    """Let Sphinx write the pages in as many processes as there are cores.
+
+    It reads them in one process: the threads that execute the tutorials exist in one process only.
+    """
+    app.parallel = os.cpu_count()

@@ -6,6 +6,10 @@ import inspect
 import pkgutil
 import re
 
+from jinja2.loaders import PackageLoader
+from jinja2.sandbox import SandboxedEnvironment
+from numpydoc.docscrape_sphinx import SphinxDocString
+
 import ibpcl
 from ibpcl.cli.parser import parser
 
@@ -17,7 +21,16 @@ CLOSED = ("ibpcl.bench", "ibpcl.classroom", "ibpcl.cli", "ibpcl.kernels")
 def setup(app):
     """Connect the completion of links to attributes, after numpydoc has made them."""
     app.connect("autodoc-process-docstring", qualify, priority=600)
+    compile_once()
     return {"parallel_read_safe": True, "parallel_write_safe": True}
+
+
+def compile_once():
+    """Let all docstrings share one compiled template: numpydoc would compile it for each again."""
+    environment = SandboxedEnvironment(loader=PackageLoader("numpydoc"))
+    template = environment.get_template("numpydoc_docstring.rst")
+    load = SphinxDocString.load_config
+    SphinxDocString.load_config = lambda doc, config: load(doc, {"template": template, **config})
 
 
 def qualify(app, what, name, value, options, lines):

@@ -6,6 +6,7 @@ import numpy as np
 
 from ibpcl.adam import start
 from ibpcl.data import registry
+from ibpcl.data.dataset import DataError
 from ibpcl.models import starts, subnetwork
 from ibpcl.models.architecture import from_line
 from ibpcl.models.elbo import Elbo, Prior, elbo, elbo_vjp
@@ -71,7 +72,8 @@ class Images(NamedTuple):
 
 
 def images(classes=None, data_dir=None):
-    """Return the training images of some classes of MNIST, or rendered letters if MNIST is missing.
+    """Return the training images of some classes of MNIST, or rendered letters if MNIST is not
+    there as a whole.
 
     Parameters
     ----------
@@ -87,15 +89,16 @@ def images(classes=None, data_dir=None):
 
     Raises
     ------
-    UserError
+    DataError
         If a folder is given that does not contain MNIST.
     """
-    available = {
-        status.name
-        for status in registry.status(data_dir)
-        if status.summary not in ("missing", "damaged")
-    }
-    name = "mnist" if "mnist" in available or data_dir is not None else "glyphs"
+    name = "mnist"
+    try:
+        registry.verify(name, data_dir)
+    except DataError:
+        if data_dir is not None:
+            raise
+        name = "glyphs"
     data = registry.load(name, data_dir)
     chosen = slice(None) if classes is None else np.isin(data.train_labels, classes)
     x = data.train_images[chosen].reshape(-1, data.train_images[0].size)

@@ -10,7 +10,7 @@ import contextlib
 import re
 import sys
 from dataclasses import dataclass, field, fields, replace
-from functools import cached_property
+from functools import cache, cached_property
 from pathlib import Path
 from typing import Any, NamedTuple, get_type_hints
 
@@ -498,6 +498,7 @@ def run_keys():
     return {name: key for name, key in _keys_of(RunConfig).items() if name not in PARTS}
 
 
+@cache
 def _keys_of(dataclass_type):
     kinds = get_type_hints(dataclass_type)
     return {
