@@ -15,8 +15,9 @@ from ibpcl.bench import (
     timing,
     workers,
 )
-from ibpcl.bench.problem import MNIST_DENSITY, Problem, Sizes, random_images
+from ibpcl.bench.problem import MNIST_DENSITY, Problem, Sizes, images, random_images
 from ibpcl.cli.bench import TARGETS, table
+from ibpcl.data.dataset import DataError
 from ibpcl.inference.backend import backend
 
 SMALL = Sizes(S=2, N=12, D=30, K=6, C=3)
@@ -214,3 +215,10 @@ def test_workers_are_timed_on_the_same_runs(tmp_path):
         for number in (1, 2)
     ]
     assert len(learners[0]) == 2 and learners[0] == learners[1]
+
+
+def test_letters_take_the_place_of_mnist_unless_its_folder_was_named(tmp_path, monkeypatch):
+    monkeypatch.setenv("IBPCL_DATA", str(tmp_path))
+    assert images((3,)).name == "glyphs"
+    with pytest.raises(DataError, match="missing"):
+        images((3,), tmp_path)
