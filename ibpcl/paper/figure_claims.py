@@ -401,7 +401,8 @@ def _network_figures():
             f"{entry('forgetting-tuned', change, 'VCL', earlier)} points with VCL and "
             f"{entry('forgetting-tuned', change, 'VCL, k-center coreset', earlier)} with a "
             "k-center coreset. Over the four tasks together NPBCL loses less than VCL without a "
-            "coreset; for tasks 1 and 4 alone, three seeds do not show it.",
+            "coreset. For task 4 alone the seeds do not show it, and for task 1 they show it with "
+            "tuned VCL only.",
             AGREES,
             "ibpcl reproduce forgetting",
             ("docs/figures/forgetting_permuted-mnist.png",),

@@ -146,7 +146,7 @@ def _introduction():
             f"{entry('transfer', FINAL, FRESH, 'Permuted MNIST')}, above NPBCL with "
             f"{entry('transfer', FINAL, 'ours', 'Permuted MNIST')}. A linear classifier on the "
             "network after three learned pairs of digits shows no difference from one on the "
-            "untrained network with the same masks (three seeds). The difference, in "
+            "untrained network with the same masks (five seeds). The difference, in "
             f"points, is {entry(PROBED, PROBE.format(100), EQUAL_MASKS, '3 learned')} with 100 "
             f"images and {entry(PROBED, PROBE.format(10000), EQUAL_MASKS, '3 learned')} with "
             "10,000. After five permutations it is "
@@ -1258,8 +1258,9 @@ def _experiments():
             + entry(PROBED, PROBE.format(100), EQUAL_MASKS, "1 learned; 2 learned; 3 learned")
             + " points after one, two and three learned pairs, and by "
             + entry(PROBED, PROBED_PIXELS, EQUAL_MASKS, "1 learned; 3 learned; 5 learned")
-            + " after one, three and five permutations. After two pairs and after every number of "
-            "permutations the interval is below zero; after one and three pairs it contains zero.",
+            + " after one, three and five permutations. After one and two pairs and after every "
+            "number of permutations the interval is below zero. After three pairs it contains "
+            "zero.",
             HALF,
             "ibpcl reproduce capacity --datasets mnist,notmnist,permuted,fashion",
             page="forgetting.md#masks-sharing-capacity",

@@ -707,8 +707,8 @@ def test_vcl_loses_more_over_four_tasks_together(lines, record):
     found = {task: change("ours", task) - change("VCL", task) for task in tasks}
     assert interval(sum(found.values()))[0] > 0
     assert contains_zero(found["task 4"])
+    assert contains_zero(found["task 1"]) == (record == "forgetting")
     if record == "forgetting":
-        assert contains_zero(found["task 1"])
         gains = [change("VCL, k-center coreset", task) - change("VCL", task) for task in tasks]
         assert [contains_zero(gain) for gain in gains] == [True, False, False, True]
 
@@ -893,8 +893,7 @@ def test_transfer_by_a_linear_classifier_is_what_the_rows_say(lines):
     for examples in (100, 10_000):
         assert contains_zero(probed("ours, same masks", "3 learned", examples))
         for column in ("1 learned", "2 learned"):
-            assert probed("ours, same masks", column, examples).mean() < -1
-    assert interval(probed("ours, same masks", "2 learned"))[1] < 0
+            assert interval(probed("ours, same masks", column, examples))[1] < -0.5
     for column in ("1 learned", "2 learned", "3 learned"):
         assert probed("ours", column).mean() < probed("ours, same masks", column).mean()
     title = "Permuted MNIST: transfer to further tasks, 100 images"
