@@ -371,11 +371,12 @@ def most_informative(phi, count):
     free = np.ones(len(phi), bool)
     rows = []
     for _ in range(count):
-        variance = np.where(free, (rest * rest).sum(axis=1), -1.0)
+        variance = (rest * rest).sum(axis=1)
+        variance = np.where(free, np.where(variance > least, variance, 0.0), -1.0)
         row = int(np.argmax(variance))
         rows.append(row)
         free[row] = False
-        if variance[row] > least:
+        if variance[row] > 0:
             direction = rest[row] / np.sqrt(variance[row])
             rest = rest - (rest @ direction)[:, None] * direction
     return np.array(rows, int)

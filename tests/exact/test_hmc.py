@@ -85,7 +85,7 @@ def test_draws_agree_with_the_grid():
     y = (rng.random(25) < 0.6).astype(int)
     exact, _ = points.update(network, points.grid(network, -7, 7, cells=161), x, y)
     density = tiny.with_gradient(network, [(x, y)])
-    chains = hmc.sample(density, 1.5 * rng.normal(size=(16, 2)), 250, 150, 8, seed=5)
+    chains = hmc.sample(density, 1.5 * rng.normal(size=(16, 2)), 500, 150, 8, seed=5)
     draws = chains.draws
     assert (hmc.split_rhat(draws) < 1.01).all()
     mean = points.mean(exact)

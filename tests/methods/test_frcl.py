@@ -139,6 +139,15 @@ def test_chosen_points_leave_less_variance_than_random_ones_and_none_at_full_ran
         assert rest(rows) < 1e-9 * np.sum(phi**2)
 
 
+@given(st.integers(0, 2**32 - 1))
+def test_once_no_variance_is_left_the_first_points_follow_whatever_the_rounding(seed):
+    rng = np.random.default_rng(seed)
+    phi = rng.normal(size=(12, 3)) @ rng.normal(size=(3, 7))  # rank 3
+    rows = space.most_informative(phi, 8).tolist()
+    assert rows[3:] == [row for row in range(12) if row not in rows[:3]][:5]
+    assert rows == space.most_informative(phi * (1 + 1e-14 * rng.normal()), 8).tolist()
+
+
 @pytest.mark.parametrize("single_head", [False, True])
 @pytest.mark.parametrize("learned", [0, 1, 2])
 def test_the_gradient_of_the_bound_is_right_by_differences(make_task, single_head, learned):
