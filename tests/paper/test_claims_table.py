@@ -906,6 +906,32 @@ def test_transfer_by_a_linear_classifier_is_what_the_rows_say(lines):
     assert interval(found - naive)[1] < 0  # after five
 
 
+@pytest.mark.parametrize(("record", "digits", "clothing"), [("", -1, 0), ("-tuned", 0, -1)])
+def test_calibration_beside_independent_networks_is_what_the_page_says(
+    page_module, record, digits, clothing
+):
+    name = f"calibration{record}"
+    lines = {name: page_module.records.read(name)}
+    for data, sign in (("Split MNIST", digits), ("Fashion MNIST", clothing)):
+        title = f"{data}: calibration on each task's own test images, mean over tasks"
+        for column, expected in (("ECE", sign), ("Brier", -1)):
+            ours, independent = (
+                values(lines, name, title, row, column) for row in ("ours", "independent")
+            )
+            low, high = interval(ours - independent)
+            assert int(low > 0) - int(high < 0) == expected
+
+
+def test_searched_settings_change_the_transfer_of_naive_training_alone(page_module):
+    names = ("linear-probe", "linear-probe-tuned")
+    lines = {name: page_module.records.read(name) for name in names}
+    for examples in (100, 10_000):
+        for row in ("naive", "EWC", "VCL", "independent"):
+            title = f"Split MNIST: linear classifier on {examples} images"
+            before, after = (values(lines, record, title, row, "FWT") for record in names)
+            assert contains_zero(after - before) == (row != "naive")
+
+
 def test_the_page_has_every_row_and_every_numbered_equation(page_module):
     text = page_module.page()
     assert "[[" not in text
