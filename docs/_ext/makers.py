@@ -1,13 +1,13 @@
-"""Comparison of the commits and processors behind the two sides of a difference.
+"""Comparison of the commits, processors and kernels behind the two sides of a difference.
 
-Every line of a record names its seed, the commit of the program and the kind of processor. A
-difference of the pages has two sides; it is clean if, seed by seed, one program on one kind of
-processor made both.
+Every line of a record names its seed, the commit of the program and the kind of processor, and a
+newer one the kernels of OpenBLAS as well. A difference of the pages has two sides; it is clean if,
+seed by seed, one program on one kind of processor made both with the same kernels.
 
 ``python docs/_ext/makers.py`` reads the versions of the records in the history of git. It prints
 how often a value was measured again by another commit on the same kind of processor, or on another
 kind, and how often it came out equal to the last digit. Then it lists the differences of the pages
-whose sides come from two commits or two kinds of processors.
+whose sides come from two commits, two kinds of processors or two kernel sets.
 
 It sees the differences that :mod:`records` writes, and the tables whose values are differences. It
 does not see differences that a sentence draws between two records, nor those of searches, whose
@@ -17,6 +17,7 @@ lines do not name what made them.
 import csv
 import functools
 import io
+import re
 import subprocess
 from collections import Counter
 
@@ -29,12 +30,15 @@ PAGES = (
 )
 COMMIT = "commit"
 PROCESSOR = "processor"
+KERNELS = "kernel set"
+# The kernels of OpenBLAS in the versions of a line: "openblas 0.3.31 Haswell".
+CHOSEN = re.compile(r"\bopenblas \S+ (\w+)")
 # Between the makers of a value that has several, such as a difference.
 OR = " or "
 
 
 def made(lines):
-    """Return the commits and processors of the lines of an entry.
+    """Return the commits, processors and kernels of the lines of an entry.
 
     Parameters
     ----------
@@ -44,13 +48,14 @@ def made(lines):
     Returns
     -------
     makers : dict
-        (commit, processor) by seed.
+        (commit, processor, kernels) by seed. The kernels are a set of names, empty for a line that
+        does not name them.
     """
-    return {line[5]: line[6:8] for line in lines}
+    return {line[5]: (*line[6:8], set(CHOSEN.findall(str(line[8])))) for line in lines}
 
 
 def sides(text):
-    """Yield each difference of a page, with the commits and processors of its two sides.
+    """Yield each difference of a page, with the makers of its two sides.
 
     Parameters
     ----------
@@ -62,7 +67,7 @@ def sides(text):
     name : tuple of str
         Record, title, row, column, and the row or the column that is subtracted.
     first, second : dict
-        (commit, processor) by seed.
+        Makers by seed, from :func:`made`.
     """
     read = functools.cache(records.marked_lines)
     for match in records.PAIRED.finditer(text):
@@ -92,7 +97,7 @@ def sides(text):
 
 
 def joins(texts):
-    """Return the differences whose two sides have other commits or processors.
+    """Return the differences whose two sides have other commits, processors or kernels.
 
     Parameters
     ----------
@@ -103,14 +108,15 @@ def joins(texts):
     -------
     found : dict
         The key is the name of a difference, as :func:`sides` yields it. The value has the words
-        "commit" and "processor", if the sides differ in it for a seed that both have.
+        "commit", "processor" and "kernel set", if the sides differ in it for a seed that both have.
+        What a side does not name does not count.
     """
     found = {}
     for text in texts:
         for place, first, second in sides(text):
             both = [(first[seed], second[seed]) for seed in first if seed in second]
-            for i, word in enumerate((COMMIT, PROCESSOR)):
-                if any(one[i] != other[i] for one, other in both):
+            for i, word in enumerate((COMMIT, PROCESSOR, KERNELS)):
+                if any(one[i] and other[i] and one[i] != other[i] for one, other in both):
                     found.setdefault(place, set()).add(word)
     return found
 

@@ -1,4 +1,4 @@
-"""The program and the machine behind a result: commit, processor, versions of packages."""
+"""The program and the machine behind a result: commit, processor, versions of packages, BLAS."""
 
 import importlib.metadata
 import platform
@@ -9,6 +9,9 @@ from pathlib import Path
 import ibpcl
 
 PACKAGES = ("numpy", "scipy", "numba", "matplotlib")
+BLAS = "blas"
+# What threadpoolctl says of a BLAS library. Its architecture names the kernels.
+BLAS_KEYS = ("internal_api", "version", "architecture")
 # Hexadecimal digits of a commit.
 DIGITS = 12
 # Added to the commit if the package's files differ from it.
@@ -22,14 +25,16 @@ def versions():
     Returns
     -------
     versions : dict of str to str or None
-        ``commit`` is that of the package's source, see :func:`commit`. None stands for a package
-        that is not installed.
+        ``commit`` is that of the package's source, see :func:`commit`, and ``blas`` is from
+        :func:`blas`. None stands for a package that is not installed, and for a BLAS that does not
+        tell its version.
     """
     return {
         "python": platform.python_version(),
         "ibpcl": ibpcl.__version__,
         "commit": commit(),
         **{name: version(name) for name in PACKAGES},
+        BLAS: blas(),
     }
 
 
@@ -71,6 +76,29 @@ def version(package):
         return importlib.metadata.version(package)
     except importlib.metadata.PackageNotFoundError:
         return None
+
+
+def blas():
+    """Return the BLAS libraries of this process, with their versions and kernels.
+
+    A BLAS has several kernels for each product and chooses them by the features of the processor,
+    so two processors of the same name may round differently. ``OPENBLAS_CORETYPE`` chooses the
+    kernels of OpenBLAS.
+
+    Returns
+    -------
+    blas : str or None
+        Such as ``openblas 0.3.31 Haswell``; "and" joins several libraries that differ. None if
+        threadpoolctl does not know the BLAS, such as Apple's Accelerate.
+    """
+    from threadpoolctl import threadpool_info
+
+    found = {
+        " ".join(str(library[key]) for key in BLAS_KEYS if library.get(key))
+        for library in threadpool_info()
+        if library["user_api"] == "blas"
+    }
+    return " and ".join(sorted(found)) or None
 
 
 @cache

@@ -1,8 +1,12 @@
 """What is said of the program and the machine behind a result."""
 
+import os
+import platform
 import subprocess
+import sys
 
 import pytest
+import threadpoolctl
 
 import ibpcl
 from ibpcl.experiments import program
@@ -64,3 +68,27 @@ def test_a_processor_always_has_a_name(tmp_path, monkeypatch):
 
 def test_an_installed_package_has_a_version_and_another_none():
     assert program.version("numpy") and program.version("no-such-package") is None
+
+
+@pytest.mark.processes(reason="a library chooses its kernels when it is loaded")
+def test_the_kernels_of_blas_are_named():
+    code = "import numpy; from ibpcl.experiments import program; print(program.versions()['blas'])"
+    blas = threadpoolctl.ThreadpoolController().select(internal_api="openblas").info()
+    if not blas or "architecture" not in blas[0] or platform.machine() != "x86_64":
+        pytest.skip("needs an OpenBLAS that chooses its kernels when it starts, on x86-64")
+    # nothing is computed, so an older processor need not know them
+    for kernels in ("Nehalem", "Sandybridge"):
+        done = subprocess.run(
+            [sys.executable, "-c", code],
+            env={**os.environ, "OPENBLAS_CORETYPE": kernels},
+            check=True,
+            capture_output=True,
+            text=True,
+        )
+        assert done.stdout.startswith("openblas ") and kernels in done.stdout
+
+
+def test_a_blas_that_threadpoolctl_does_not_know_has_no_name(monkeypatch):
+    monkeypatch.setattr(threadpoolctl, "threadpool_info", list)
+    assert program.blas() is None
+    assert "blas" not in program.described(program.versions())

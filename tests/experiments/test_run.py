@@ -121,6 +121,7 @@ def test_the_result_tells_what_the_run_was(finished):
         "scipy",
         "numba",
         "matplotlib",
+        "blas",
     }
     assert values["processor"] == program.processor()
     assert values["versions"]["numpy"] == np.__version__
