@@ -400,9 +400,9 @@ def _network_figures():
             "of a search and 15 epochs, the change is "
             f"{entry('forgetting-tuned', change, 'VCL', earlier)} points with VCL and "
             f"{entry('forgetting-tuned', change, 'VCL, k-center coreset', earlier)} with a "
-            "k-center coreset. Over the four tasks together NPBCL loses less than VCL without a "
-            "coreset. For task 4 alone the seeds do not show it, and for task 1 they show it with "
-            "tuned VCL only.",
+            "k-center coreset. On each of the four tasks NPBCL loses less than VCL without a "
+            "coreset, and the intervals of the differences exclude zero, except that of task 4 "
+            "with tuned VCL.",
             AGREES,
             "ibpcl reproduce forgetting",
             ("docs/figures/forgetting_permuted-mnist.png",),

@@ -1470,7 +1470,7 @@ def _supplement():
             "A random coreset changes the accuracy by "
             f"{ablation('random coreset')} points and a k-center coreset by "
             f"{ablation('k-center coreset')} points on {ORDER}. {WHY_LITTLE} Untuned VCL, which "
-            "forgets, is helped by a k-center coreset on tasks 2 and 3: tasks 1 to 4 of Permuted "
+            "forgets, is helped by a k-center coreset on tasks 1 to 3: tasks 1 to 4 of Permuted "
             "MNIST change by "
             f"{entry('forgetting', until, 'VCL', earlier)} points until the end without a coreset, "
             f"and by {entry('forgetting', until, 'VCL, k-center coreset', earlier)} with one.",

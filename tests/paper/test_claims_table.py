@@ -699,18 +699,19 @@ def test_heads_help_naive_training_and_hardly_a_learner_that_knows_its_mask(line
 
 
 @pytest.mark.parametrize("record", ["forgetting", "forgetting-tuned"])
-def test_vcl_loses_more_over_four_tasks_together(lines, record):
+def test_vcl_loses_more_on_all_tasks_but_the_fourth_with_tuned_settings(lines, record):
     def change(row, task):
         return values(lines, record, "Permuted MNIST: change until the end, points", row, task)
 
     tasks = [f"task {number}" for number in range(1, 5)]
     found = {task: change("ours", task) - change("VCL", task) for task in tasks}
-    assert interval(sum(found.values()))[0] > 0
-    assert contains_zero(found["task 4"])
-    assert contains_zero(found["task 1"]) == (record == "forgetting")
+    assert all(difference.mean() > 0 for difference in found.values())
+    assert [task for task in tasks if contains_zero(found[task])] == (
+        [] if record == "forgetting" else ["task 4"]
+    )
     if record == "forgetting":
         gains = [change("VCL, k-center coreset", task) - change("VCL", task) for task in tasks]
-        assert [contains_zero(gain) for gain in gains] == [True, False, False, True]
+        assert [contains_zero(gain) for gain in gains] == [False, False, False, True]
 
 
 def test_rows_of_masks_and_codes_at_the_printed_settings_say_what_their_records_have(lines):
