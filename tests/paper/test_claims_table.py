@@ -43,7 +43,7 @@ from ibpcl.paper.claim import (
 from ibpcl.paper.claims_table import CLAIMS
 from ibpcl.paper.equations import EQUATIONS
 from ibpcl.paper.figure_claims import ACCURACIES, MARGIN
-from ibpcl.paper.headlines import HEADLINES, Headline
+from ibpcl.paper.headlines import HEADLINES, JOINT, Headline
 from ibpcl.paper.related import RELATED
 from ibpcl.paper.reproduce.target import KINDS
 from ibpcl.paper.text_claims import WHY_LITTLE
@@ -687,6 +687,26 @@ def test_the_masked_prior_matters_more_than_a_coreset_where_the_row_says(lines):
         if not contains_zero((nothing - without) - (k_center - nothing)):
             more.add(data)
     assert more == set(TWO.split("; "))
+
+
+def test_a_mask_that_every_task_learns_further_costs_most(lines):
+    ways = ("one mask, learned jointly", "one mask: the first task's", "all ones")
+    final = "Final mean accuracy, percent: one mask for all"
+    for data in THREE.split("; "):
+        joint, first, ones = (
+            values(lines, "shared-mask", JOINT, f"{way}, at the end", data) for way in ways
+        )
+        assert max(interval(joint)[1], interval(first)[1], interval(ones)[1]) < 0
+        assert interval(joint - first)[1] < 0
+        assert (joint.mean() < -20) == (data == "Permuted MNIST")
+        assert first.mean() > -2.5
+        independent = values(lines, "shared-mask", final, "independent", data)
+        zero = [
+            way
+            for way in ways
+            if contains_zero(values(lines, "shared-mask", final, way, data) - independent)
+        ]
+        assert zero == (["all ones"] if data == "notMNIST" else [])
 
 
 def test_heads_help_naive_training_and_hardly_a_learner_that_knows_its_mask(lines):
