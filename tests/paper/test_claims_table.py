@@ -689,6 +689,49 @@ def test_the_masked_prior_matters_more_than_a_coreset_where_the_row_says(lines):
     assert more == set(TWO.split("; "))
 
 
+@pytest.mark.parametrize(
+    ("data", "level", "behind", "ahead"),
+    [
+        ("Split MNIST", {"IMM (mode)"}, None, {"DEN", "joint", "independent"}),
+        (
+            "Fashion MNIST",
+            {"EWC", "IMM (mode)", "VCL", "IBP-VCL"},
+            {"naive", "online Laplace", "BGD"},
+            {"VCL", "online Laplace", "pruning", "rehearsal", "IBP-VCL", "BGD"},
+        ),
+    ],
+)
+def test_tuned_methods_beside_ours_in_the_scenarios(page_module, data, level, behind, ahead):
+    lines = {"scenarios-tuned": page_module.records.read("scenarios-tuned")}
+    table = f"{data}: final accuracy, percent"
+    rows = {line[1] for line in lines["scenarios-tuned"]} - {"ours", "ours, mask known"}
+
+    def signs(column):
+        """Return the sign of each row minus ours, 0 where the interval contains zero."""
+        ours = values(lines, "scenarios-tuned", table, "ours", column)
+        found = {}
+        for row in rows:
+            other = values(lines, "scenarios-tuned", table, row, column)
+            if len(other):
+                difference = other - ours[: len(other)]
+                found[row] = 0 if contains_zero(difference) else np.sign(difference.mean())
+        return found
+
+    assert set(signs("task").values()) == {-1} and signs("task").keys() == rows
+    domain = signs("domain")
+    assert {row for row, sign in domain.items() if sign == 0} == level
+    above = {"rehearsal", "joint", "A-GEM", "GEM", "generative replay", "exact, random features"}
+    above |= {"SI"} if data == "Fashion MNIST" else set()
+    assert {row for row, sign in domain.items() if sign > 0} == above
+    if behind:
+        assert {row for row, sign in domain.items() if sign < 0} == behind
+    assert {row for row, sign in signs("class, inferred task").items() if sign > 0} == ahead
+    known = values(lines, "scenarios-tuned", table, "ours, mask known", "domain")
+    for row in domain:
+        other = values(lines, "scenarios-tuned", table, row, "domain")
+        assert interval(known[: len(other)] - other)[0] > 0
+
+
 def test_a_mask_that_every_task_learns_further_costs_most(lines):
     ways = ("one mask, learned jointly", "one mask: the first task's", "all ones")
     final = "Final mean accuracy, percent: one mask for all"
