@@ -90,7 +90,7 @@ TERMS = {
     "scenarios": Terms(
         "unequal", f"{_DEFAULTS.words}; exact regression has no epochs and was not searched"
     ),
-    "scenarios-tuned": _TUNED,
+    "scenarios-tuned": Terms("unequal", f"{_TUNED.words}; exact regression was not searched"),
     "calibration-tuned": _TUNED,
     "probe-over-tasks": Terms(
         "unequal",
