@@ -10,7 +10,7 @@ import ibpcl
 
 PACKAGES = ("numpy", "scipy", "numba", "matplotlib")
 BLAS = "blas"
-# What threadpoolctl says of a BLAS library. Its architecture names the kernels.
+# Entries of threadpoolctl for a BLAS library; the architecture names the kernels.
 BLAS_KEYS = ("internal_api", "version", "architecture")
 # Hexadecimal digits of a commit.
 DIGITS = 12
@@ -26,8 +26,7 @@ def versions():
     -------
     versions : dict of str to str or None
         ``commit`` is that of the package's source, see :func:`commit`, and ``blas`` is from
-        :func:`blas`. None stands for a package that is not installed, and for a BLAS that does not
-        tell its version.
+        :func:`blas`. None stands for a package that is not installed, and for an unknown BLAS.
     """
     return {
         "python": platform.python_version(),
