@@ -692,7 +692,7 @@ def test_the_masked_prior_matters_more_than_a_coreset_where_the_row_says(lines):
 @pytest.mark.parametrize(
     ("data", "level", "behind", "ahead"),
     [
-        ("Split MNIST", {"IMM (mode)"}, None, {"DEN", "joint", "independent"}),
+        ("Split MNIST", {"IMM (mode)"}, None, {"DEN", "joint", "generative replay", "independent"}),
         (
             "Fashion MNIST",
             {"EWC", "IMM (mode)", "VCL", "IBP-VCL"},
