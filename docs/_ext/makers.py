@@ -109,14 +109,16 @@ def joins(texts):
     found : dict
         The key is the name of a difference, as :func:`sides` yields it. The value has the words
         "commit", "processor" and "kernel set", if the sides differ in it for a seed that both have.
-        What a side does not name does not count.
+        Kernels count only where both sides name them.
     """
     found = {}
     for text in texts:
         for place, first, second in sides(text):
             both = [(first[seed], second[seed]) for seed in first if seed in second]
             for i, word in enumerate((COMMIT, PROCESSOR, KERNELS)):
-                if any(one[i] and other[i] and one[i] != other[i] for one, other in both):
+                # an older line does not name its kernels
+                known = [(a[i], b[i]) for a, b in both if word != KERNELS or (a[i] and b[i])]
+                if any(one != other for one, other in known):
                     found.setdefault(place, set()).add(word)
     return found
 
