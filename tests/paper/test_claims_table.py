@@ -200,7 +200,7 @@ def test_where_little_is_forgotten_the_page_says_what_ends_it_on_the_ladder(line
         assert at_printed.mean() < -0.05
 
 
-def test_no_other_initial_prior_and_no_coreset_improves_the_transfer_of_our_default(lines):
+def test_only_a_coreset_on_permutations_improves_the_transfer_of_our_default(lines):
     """The rows of Sec. 4.1 and 4.3 say so; a flat prior makes it worse on Permuted MNIST."""
 
     def change(data, row):
@@ -210,9 +210,14 @@ def test_no_other_initial_prior_and_no_coreset_improves_the_transfer_of_our_defa
         )
         return interval(changed - default)
 
-    for data in SETS.split("; "):
-        for row in ("flat initial prior", "random coreset"):
-            assert change(data, row)[0] <= 0, (data, row)
+    better = {
+        (row, data)
+        for row in ("flat initial prior", "random coreset")
+        for data in SETS.split("; ")
+        if change(data, row)[0] > 0
+    }
+    assert better == {("random coreset", "Permuted MNIST")}
+    assert change("Permuted MNIST", "random coreset")[1] < 0.01
     assert change("Permuted MNIST", "flat initial prior")[1] < 0
 
 
@@ -612,27 +617,36 @@ def test_ablations_say_what_the_rows_on_secs_3_and_4_say(lines):
     for data in ("Split MNIST", "notMNIST"):
         spread = values(lines, "accuracy", FINAL, "ours", data).std(ddof=1)
         assert abs(changed(lines, "masks without sticks", data).mean()) <= spread
-        assert contains_zero(changed(lines, "last posterior as prior", data))
-        assert contains_zero(changed(lines, "no fine-tuning, equal epochs", data))
+        assert -0.1 < changed(lines, "last posterior as prior", data).mean()
         assert changed(lines, "no fine-tuning", data).mean() < 0
-    without_zero = {
-        (alpha, data)
-        for alpha in ("alpha 30", "alpha 200")
-        for data in SETS.split("; ")
-        if not contains_zero(changed(lines, alpha, data))
+    # which intervals of a row exclude 0: the sign of those that do
+    excluding = {
+        row: {
+            data: 1 if interval(changed(lines, row, data))[0] > 0 else -1
+            for data in SETS.split("; ")
+            if not contains_zero(changed(lines, row, data))
+        }
+        for row in {line[1] for line in lines["claims"] if line[0] == ABLATION}
     }
-    assert without_zero == {("alpha 30", "Permuted MNIST")}
-    assert interval(changed(lines, "alpha 30", "Permuted MNIST"))[0] > 0
-    sticks = {
-        data
-        for data in SETS.split("; ")
-        if not contains_zero(changed(lines, "masks without sticks", data))
+    everywhere = dict.fromkeys(SETS.split("; "), -1)
+    assert excluding == {
+        "masks without sticks": {},
+        "last posterior as prior": everywhere,
+        "one mask for all": everywhere,
+        "flat initial prior": everywhere,
+        "no fine-tuning": {"Split MNIST": -1, "Fashion MNIST": -1},
+        "no fine-tuning, equal epochs": {"Split MNIST": -1},
+        "alpha 10": {"notMNIST": -1, "Fashion MNIST": -1},
+        "alpha 30": {},
+        "alpha 200": {},
+        "random coreset": {},
+        "k-center coreset": {},
+        "two hidden layers": {"Permuted MNIST": 1},
     }
-    assert sticks == {"Fashion MNIST"}
-    rows = {line[1] for line in lines["claims"] if line[0] == ABLATION}
-    assert len(rows) * len(SETS.split("; ")) == 48
-    assert changed(lines, "last posterior as prior", "Permuted MNIST").mean() < 0
-    assert interval(changed(lines, "alpha 10", "notMNIST"))[1] < 0
+    assert contains_zero(
+        changed(lines, "flat initial prior", "Fashion MNIST")
+        - changed(lines, "one mask for all", "Fashion MNIST")
+    )
     for data in THREE.split("; "):
         place = f"{data}: what is changed"
         for row in ("nothing", "random coreset", "last posterior as prior"):
