@@ -167,6 +167,32 @@ def test_the_rows_of_both_settings_follow_from_their_records(lines):
             assert nothing - without > k_center - nothing
 
 
+def test_the_weight_of_the_masks_is_the_largest_established_step_with_two_classes_per_task(lines):
+    steps = (
+        "paper",
+        "+ start",
+        "+ epochs",
+        "+ temperatures",
+        "+ averaging",
+        "+ mask-weight",
+        "+ link",
+        "+ unused",
+        "+ reset",
+        "+ default",
+    )
+    for data in (*TWO.split("; "), "Fashion MNIST"):
+        effects = {}
+        for before, after in pairwise(steps):
+            old, new = (
+                values(lines, "ladder", f"{data}: accuracy", row, "accuracy")
+                for row in (before, after)
+            )
+            change = new - old
+            if not contains_zero(change):
+                effects[after] = abs(change.mean())
+        assert max(effects, key=effects.get) == "+ mask-weight", data
+
+
 def test_where_little_is_forgotten_the_page_says_what_ends_it_on_the_ladder(lines):
     """Weights that tasks share may move, so the numbers decide what our default forgets."""
     of_transfer = [claim for claim in CLAIMS if WHY_LITTLE in claim.ours]
