@@ -250,8 +250,8 @@ def _neighbour_table():
         "On MNIST the errors are near the level of chance, far above the printed ones. With mean "
         "codes they are small: "
         + entry("knn", "MNIST: k-NN error, mean codes, percent", "{}, oracle", "3-NN")
-        + " percent (3-NN). On notMNIST the errors of sampled codes are of the printed size, but "
-        "fall with the number of neighbours, where the printed ones rise."
+        + " percent (3-NN). On notMNIST the errors of sampled codes are half to twice the printed "
+        "ones, and fall with the number of neighbours, where the printed ones rise."
     )
     return tuple(
         Claim(

@@ -1763,7 +1763,7 @@ def _supplement():
             f"{entry('likelihood', IN_THE_END.format('notMNIST'), 'EWC; ours', 'log p(x)')}. The "
             "other baselines are lower. Right after learning, naive training and EWC have a higher "
             "mean on both sets. So NPBCL retains what it learns, by construction, but does not "
-            "learn a class better than naive training and EWC.",
+            "learn a class better than naive training and EWC on average.",
             HALF,
             "ibpcl reproduce likelihood",
             page="unsupervised.md#ten-letters",
