@@ -193,6 +193,30 @@ def test_the_weight_of_the_masks_is_the_largest_established_step_with_two_classe
         assert max(effects, key=effects.get) == "+ mask-weight", data
 
 
+def test_the_start_and_more_samples_matter_on_two_sets(lines):
+    lower = set()
+    for data in SETS.split("; "):
+        with_start, without = (
+            values(lines, "ladder", f"{data}: accuracy", row, "accuracy")
+            for row in ("paper", "+ start")
+        )
+        low, high = interval(without - with_start)
+        assert low < 0
+        if high < 0:
+            lower.add(data)
+    assert lower == {"notMNIST", "Permuted MNIST"}
+
+
+def test_the_printed_settings_forget_measurably_on_three_sets(lines):
+    forgotten = {}
+    for data in SETS.split("; "):
+        found = values(lines, "ladder", f"{data}: accuracy", "paper", "transfer")
+        if interval(found)[1] < 0:
+            forgotten[data] = -found.mean()
+    assert set(forgotten) == set(SETS.split("; ")) - {"Fashion MNIST"}
+    assert 0.2 < min(forgotten.values()) < max(forgotten.values()) < 0.65
+
+
 def test_where_little_is_forgotten_the_page_says_what_ends_it_on_the_ladder(lines):
     """Weights that tasks share may move, so the numbers decide what our default forgets."""
     of_transfer = [claim for claim in CLAIMS if WHY_LITTLE in claim.ours]
@@ -930,7 +954,14 @@ def test_growth_and_longer_training_do_what_the_rows_on_sec_6_say(lines):
     low, high = interval(permuted_growing - permuted_fixed)
     assert low > 0 and 0.05 < (low + high) / 2 < 0.15
     assert interval(small - fixed)[1] < 0
+    moved = "Backward transfer, points: growing and fixed"
     for data in ("Split MNIST", "Permuted MNIST"):
+        rows = {line[1] for line in lines["expansion"] if line[0] == moved}
+        assert min(values(lines, "expansion", moved, row, data).mean() for row in rows) > -0.01
+        small, fixed = (
+            values(lines, "expansion", moved, row, data) for row in ("50 units, fixed", "200 units")
+        )
+        assert contains_zero(small - fixed)
         found = values(lines, "expansion", GROWING, "50 units, growing", data).mean()
         for row in ("DEN", "RCL", "EWC", "VCL"):
             assert found > values(lines, "accuracy-tuned", FINAL, row, data).mean()
@@ -954,7 +985,8 @@ def test_growth_and_longer_training_do_what_the_rows_on_sec_6_say(lines):
         title = f"{what}: more epochs a task"
         return values(lines, "over-training", title, f"{method}, {epochs} epochs", "Permuted MNIST")
 
-    assert interval(permuted("ours", 40) - permuted("ours", 5))[1] < 0
+    for epochs in (20, 40):
+        assert interval(permuted("ours", epochs) - permuted("ours", 5))[1] < 0
     assert interval(permuted("VCL", 20) - permuted("VCL", 5))[1] < 0
     assert permuted("VCL", 5).mean() > permuted("VCL", 10).mean() > permuted("VCL", 20).mean()
     assert permuted("VCL", 40).mean() > permuted("VCL", 20).mean()
