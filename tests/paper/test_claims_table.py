@@ -7,7 +7,7 @@ import importlib
 import re
 import shlex
 from collections import Counter
-from itertools import pairwise
+from itertools import combinations, pairwise
 from pathlib import Path
 
 import numpy as np
@@ -1067,6 +1067,24 @@ def test_calibration_beside_independent_networks_is_what_the_page_says(
             )
             low, high = interval(ours - independent)
             assert int(low > 0) - int(high < 0) == expected
+
+
+def test_of_three_likelihoods_the_probit_alone_is_less_accurate_than_the_softmax(lines):
+    title = "Split MNIST: each task's own test images in the end, mean over tasks"
+    measures = {
+        (row, column): values(lines, "links", title, f"ours, {row}", column)
+        for row in ("softmax", "logistic", "probit")
+        for column in ("accuracy", "ECE", "Brier", "NLL")
+    }
+    assert {len(scores) for scores in measures.values()} == {5}
+    differences = {
+        (first, second, column): measures[first, column] - measures[second, column]
+        for first, second in combinations(("softmax", "logistic", "probit"), 2)
+        for column in ("accuracy", "ECE", "Brier", "NLL")
+    }
+    settled = [key for key, change in differences.items() if not contains_zero(change)]
+    assert settled == [("softmax", "probit", "accuracy")]
+    assert 0 < differences[settled[0]].mean() < 0.05
 
 
 def test_searched_settings_change_the_transfer_of_naive_training_alone(page_module):
