@@ -307,6 +307,22 @@ def test_a_star_puts_several_tables_side_by_side():
     assert records.differences(lines, "A: x", "ours").splitlines()[0].endswith("| c | d |")
 
 
+def test_the_number_of_several_tables_is_their_mean_seed_by_seed():
+    values = {("A", "ours"): (1.0, 2.0), ("B", "ours"): (3.0, 6.0, 9.0)}
+    values |= {("A", "VCL"): (0.0, 2.0), ("B", "VCL"): (2.0, 2.0, 2.0)}
+    lines = [
+        line(f"{data}: x", row, "c", value, seed)
+        for (data, row), of_seeds in values.items()
+        for seed, value in enumerate(of_seeds)
+    ]
+    assert records.value(lines, "*: x", "ours", "c") == "3.00 ± 1.41 (2 seeds)"
+    # 1 and 2: the mean of two is 1.5, and the half length 12.7062 times 0.5
+    pooled = records.value(lines, "*: x", "ours", "c", "minus VCL", "interval")
+    assert pooled == "+1.50 [-4.85, +7.85]"
+    with pytest.raises(ValueError, match="0 tables"):
+        records.value([*lines, line("A: x", "EWC", "c", 1.0, 0)], "*: x", "EWC", "c")
+
+
 def test_differences_without_a_common_seed_are_refused():
     with pytest.raises(ValueError, match="common seed"):
         records.differences([line("A", "ours", "c", 1.0, 0)], "A", "ours")
@@ -615,23 +631,28 @@ def test_every_record_comes_from_a_commit_of_this_history():
 
 
 BOLD = re.compile(r"(?:- )?\*\*(.+?)\*\*", re.DOTALL)
+RESULTS = re.compile(r"<!-- (?:table|paired): ")
 # Words by which a section says on which terms methods were compared.
 OF_TERMS = re.compile(r"untuned|equal terms|not equal|unequal|trials|set by hand|manual search")
 
 
 def bold_findings(text):
-    """Return each finding with numbers: its bold words, its paragraph, and its section.
+    """Return each finding: its bold words, its paragraph, and its section.
 
-    The paragraph of an item of a list includes the words that introduce the list. A section
-    includes the sections below it, such as "Split MNIST" below "Three scenarios".
+    A paragraph that begins in bold is a finding if it has a marked number, or if it stands below a
+    table of results in its section. The paragraph of an item of a list includes the words that
+    introduce the list. A section includes the sections below it, such as "Split MNIST" below "Three
+    scenarios".
     """
     found = []
     text = re.sub(r"^```.*?^```", "", text, flags=re.MULTILINE | re.DOTALL)
     for section in re.split(r"^##? .*$", text, flags=re.MULTILINE):
-        lead = ""
+        lead, below = "", False
         for paragraph in re.split(r"\n\s*\n|\n(?=- )", section):
+            # a subsection begins without results
+            below = not paragraph.startswith("###") and (below or bool(RESULTS.search(paragraph)))
             match = BOLD.match(paragraph.strip())
-            if match and re.search(r"<!-- value: ", paragraph):
+            if match and (below or re.search(r"<!-- value: ", paragraph)):
                 item = paragraph.strip().startswith("- ")
                 found.append((match[1], lead * item + paragraph, section))
             if not paragraph.strip().startswith("- "):
@@ -649,7 +670,10 @@ def lacking(text):
             (DOCS / name).read_text(encoding="utf-8")
             for name in re.findall(r"\((?:(?:\.\./)*docs/)?([\w-]+\.md)[#)]", paragraph)
         )
-        for name in dict.fromkeys(re.findall(r"<!-- value: ([\w-]+) ", paragraph)):
+        marked = re.findall(r"<!-- value: ([\w-]+) ", paragraph)
+        if not marked and ".csv)" not in linked:
+            problems.append((finding, "link"))
+        for name in dict.fromkeys(marked):
             # the records of the searches lie beside the pages
             if f"{name}.csv)" not in linked:
                 problems.append((finding, name, "link"))
@@ -680,6 +704,11 @@ def test_a_bold_finding_that_names_nothing_is_noticed():
     assert lacking(bare + beside) == [("Ours is best", "seeds")]
     assert lacking(bare.replace("best**", "best** (three seeds)") + beside) == []
     assert lacking(bare.replace("- **", "With three seeds:\n\n- **") + beside) == []
+    table = "\n<!-- table: accuracy | t -->\n\n| a |\n\n<!-- end -->\n\n"
+    words = f"# A\n\n**A name**, before.\n{table}**Ours is best**, it seems.\n"
+    assert lacking(words) == [("Ours is best", "link"), ("Ours is best", "seeds")]
+    assert lacking(words + "\n## B\n\n**C** is the next section.\n") == lacking(words)
+    assert lacking(words.replace("it seems", "[values](results/accuracy.csv), five seeds")) == []
     number = sum(len(bold_findings(page.read_text(encoding="utf-8"))) for page in PAGES)
     assert number > 40
 

@@ -441,10 +441,11 @@ for diagonal in (False, True):
 
 # %% [markdown]
 # `ibpcl.exact.random_features` makes a learner of this, and [three
-# scenarios](../baselines.md#three-scenarios) has its row. If the task is unknown, it is
-# far ahead of all methods that neither store nor generate examples of earlier tasks. It
-# is not a better model, since its features never learn. It shows that naming all
-# classes, one task after another, needs no stored examples where Bayes' rule is exact.
+# scenarios](../baselines.md#three-scenarios) has its row. With one softmax for all
+# classes, it is far ahead of the other methods there that neither store nor generate
+# examples of earlier tasks; a generative model for each class is better still. It is
+# not a better model, since its features never learn. It shows that naming all classes,
+# one task after another, needs no stored examples where Bayes' rule is exact.
 #
 # ## Exercises
 #

@@ -81,19 +81,24 @@ def sides(text):
                 yield (record, found, row, name, reference), made(lines), made(other)
     for match in records.VALUE.finditer(text):
         title, rows, columns, *forms = records.fields(match[3])
-        lines = [line for line in read(match[2]) if line[0].startswith(title)]
-        if len(lines[0]) < len(records.COLUMNS + records.MAKER):
+        chosen = [line for line in read(match[2]) if records.pattern_of(title).match(line[0])]
+        if len(chosen[0]) < len(records.COLUMNS + records.MAKER):
             continue  # lines of a search
-        for row in records.names(lines, 1, rows):
-            for column in records.names(lines, 2, columns):
-                entry = [line for line in lines if line[1:3] == (row, column)]
-                for form in forms:
-                    reference = records.reference_of(lines, row, column, form)
-                    if reference:
-                        other = [line for line in lines if line[1:3] == reference]
-                        name = reference[0] if reference[0] != row else reference[1]
-                        place = (match[2], entry[0][0], row, column, name)
-                        yield place, made(entry), made(other)
+        # a title with a star stands for several tables
+        for found in dict.fromkeys(line[0] for line in chosen):
+            lines = [line for line in chosen if line[0] == found]
+            for row in records.names(lines, 1, rows):
+                for column in records.names(lines, 2, columns):
+                    for reference in (
+                        records.reference_of(lines, row, column, form) for form in forms
+                    ):
+                        entry, other = (
+                            [line for line in lines if line[1:3] == each]
+                            for each in ((row, column), reference)
+                        )
+                        if entry and other:
+                            name = reference[0] if reference[0] != row else reference[1]
+                            yield (match[2], found, row, column, name), made(entry), made(other)
 
 
 def joins(texts):

@@ -29,6 +29,7 @@ may follow, each after a bar. They give the number alone, because the sentence n
 - ``seeds 0, 1, 5`` or ``seeds 8 to 16``: of these seeds alone;
 - ``1 decimal``, ``0 decimals`` and so on, instead of the decimals of the unit.
 
+A title with a star stands for several tables: the number is the mean over them, seed by seed.
 Several names of rows or columns stand with "; " between them, and ``*`` stands for all rows or
 columns of the table. Then the smallest and the largest number are written, such as "0.05 to 0.21".
 A bar in a name has a backslash before it.  A mark must not begin a line: Markdown would take that
@@ -280,7 +281,7 @@ def compared(lines, title, column=None):
         The column of the table of differences.
     line : tuple
     """
-    pattern = re.compile("(.+)".join(map(re.escape, title.split("*"))) + "$" * ("*" in title))
+    pattern = pattern_of(title)
     for line in lines:
         match = pattern.match(line[0])
         if not match or line[3] not in COMPARABLE or column not in (None, line[2]):
@@ -292,6 +293,11 @@ def compared(lines, title, column=None):
         else:
             name = f"{match[1]}, {line[2]}"
         yield name, line
+
+
+def pattern_of(title):
+    """Return the pattern of titles that begin with a title or, with a star in it, equal it."""
+    return re.compile("(.+)".join(map(re.escape, title.split("*"))) + "$" * ("*" in title))
 
 
 def reference_of(lines, row, column, form):
@@ -320,7 +326,7 @@ def value(lines, title, row, column, *forms):
     lines : sequence of tuple
         Lines of a record, with or without the seed after the value.
     title : str
-        Beginning of the title of the table.
+        Beginning of the title of the table; with a star, the title of several.
     row, column : str
         The name of a row and of a column; several with "; " between them; or ``*`` for all.
     *forms : str
@@ -331,7 +337,10 @@ def value(lines, title, row, column, *forms):
     ValueError
         If the entry is missing, if several tables have it, or if a form is unknown.
     """
-    lines = [line for line in lines if line[0].startswith(title)]
+    pattern = pattern_of(title)
+    lines = [line for line in lines if pattern.match(line[0])]
+    if "*" in title:
+        lines = pooled(lines)
     entries = [(each, other) for each in names(lines, 1, row) for other in names(lines, 2, column)]
     if not forms:
         found, unit = by_seed(lines, *entries[0])
@@ -352,6 +361,19 @@ def value(lines, title, row, column, *forms):
         for end in (min, max)
     )
     return low if low == high else f"{low} to {high}"
+
+
+def pooled(lines):
+    """Return lines with the means over tables, for each entry and seed that all tables have."""
+    count = len({line[0] for line in lines})
+    values = {}
+    for line in lines:
+        values.setdefault((line[1:4], line[5]), []).append(line[4])
+    return [
+        ("", *entry, float(np.mean(found)), seed)
+        for (entry, seed), found in values.items()
+        if seed is not None and len(found) == count
+    ]
 
 
 def without_sign_of_0(text):

@@ -71,6 +71,15 @@ def test_another_commit_or_processor_of_a_seed_is_noticed(record, mark):
     assert makers.joins([mark]) == {}
 
 
+def test_a_number_of_several_tables_has_the_makers_of_each(record):
+    lines = [f"{data}: t,{row},c,percent,1,0,1234,a" for data in "AB" for row in ("ours", "theirs")]
+    mark = MARK.format("*: t | theirs | c | minus ours | interval")
+    record(*lines)
+    assert len(list(makers.sides(mark))) == 2 and makers.joins([mark]) == {}
+    record(*lines[:3], lines[3].replace("1234", "5678"))
+    assert makers.joins([mark]) == {("x", "B: t", "theirs", "c", "ours"): {"commit"}}
+
+
 def test_other_kernels_are_noticed_where_both_sides_name_them(record):
     mark = PAIRED.format("A | ours")
     ours, theirs = "A,ours,c,percent,1,0,1234,a", "A,theirs,c,percent,1,0,1234,a"
