@@ -691,6 +691,19 @@ def test_bold_findings_of_a_page_name_their_record_their_seeds_and_their_terms(p
     assert lacking(page.read_text(encoding="utf-8")) == []
 
 
+def test_every_number_of_the_summary_has_five_seeds():
+    text = (DOCS / "reproduction.md").read_text(encoding="utf-8")
+    summary = re.search(r"^## Summary$(.*?)^## ", text, re.MULTILINE | re.DOTALL)[1]
+    marks = list(records.VALUE.finditer(summary))
+    assert len(marks) > 20
+    for mark in marks:
+        title, rows, columns = records.fields(mark[3])[:3]
+        found = [line for line in records.marked_lines(mark[2]) if line[0].startswith(title)]
+        for row in records.names(found, 1, rows):
+            for column in records.names(found, 2, columns):
+                assert len(records.by_seed(found, row, column)[0]) == 5, mark[0]
+
+
 def test_a_bold_finding_that_names_nothing_is_noticed():
     mark = "<!-- value: {} | t | r | c -->1.0<!-- end -->"
     bare = f"# A\n\n- **Ours is best**: {mark.format('accuracy-tuned')}.\n"

@@ -307,6 +307,22 @@ def test_each_bold_finding_names_its_record_its_seeds_and_its_terms(page_module,
         assert TERMS[name].kind in written and TERMS[name].words in written
 
 
+def test_a_bold_finding_has_five_seeds_and_three_for_autoencoders(page_module, lines):
+    def few(words):
+        return {
+            mark[1]
+            for mark in page_module.MARK.finditer(words)
+            for each in page_module.entries(mark, lines)
+            if len(each.values) < (3 if mark[1] == "likelihood" else 5)
+        }
+
+    assert set().union(*(few(headline.words) for headline in HEADLINES)) == set()
+    assert few(
+        "[[long-stream | Thirty permutations: mean accuracy on the tasks so far, percent | ours | "
+        "after 1]]"
+    ) == {"long-stream"}
+
+
 def test_a_finding_without_a_record_is_noticed(page_module, lines):
     bare = Headline("Ours is best.", "It has 99.9 percent.")
     assert problems(bare, page_module, lines) == ["record", "seeds", "terms"]
