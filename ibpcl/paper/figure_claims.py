@@ -357,9 +357,9 @@ def _network_figures():
             f"rehearsal on notMNIST with {entry(TUNED, FINAL, 'rehearsal', LETTERS)} and RCL on "
             f"Fashion MNIST with {entry(TUNED, FINAL, 'RCL', 'Fashion MNIST')}. NPBCL has the "
             "highest mean on all four sets. Compared seed by seed, with five seeds and without "
-            "coresets, no interval of a difference contains zero, also where DEN has two "
-            "layers. Naive training has its default settings on Fashion MNIST, where its search "
-            "kept them.",
+            "coresets, no interval of a difference contains zero, also where DEN and "
+            "RCL have two layers. Naive training has its default settings on Fashion MNIST, where "
+            "its search kept them.",
             AGREES,
             "ibpcl reproduce curves --tuned",
             (

@@ -481,12 +481,30 @@ def test_one_interval_of_a_lead_contains_zero(lines):
             if row.startswith("ours"):
                 continue
             scores = values(lines, "accuracy-tuned", table, row, "accuracy")
-            assert len(scores) == (3 if row == "RCL, 256-128" else 5), row
-            lead = ours[: len(scores)] - scores
+            assert len(scores) == 5, row
+            lead = ours - scores
             assert lead.mean() > 0, (data, row)
             if contains_zero(lead):
                 unsettled.append((data, row))
     assert unsettled == [("notMNIST", "Progress & Compress")]
+
+
+def test_a_second_layer_costs_den_accuracy_and_gains_rcl_some(lines):
+    signs = {}
+    for row in ("DEN", "RCL"):
+        for data in SETS.split("; "):
+            one, two = (
+                values(lines, "accuracy-tuned", FINAL, each, data)
+                for each in (row, f"{row}, 256-128")
+            )
+            low, high = interval(two - one)
+            signs[row, data] = int(low > 0) - int(high < 0)
+    found = {place: sign for place, sign in signs.items() if sign}
+    assert found == {
+        ("DEN", "Split MNIST"): -1,
+        ("DEN", "Permuted MNIST"): -1,
+        ("RCL", "Permuted MNIST"): 1,
+    }
 
 
 def test_the_search_gives_our_method_less_on_one_set_and_more_on_another(lines):
