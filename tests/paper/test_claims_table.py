@@ -1095,14 +1095,17 @@ def test_transfer_by_a_linear_classifier_is_what_the_rows_say(lines):
             assert interval(probed("ours, same masks", column, examples))[1] < -0.5
     for column in ("1 learned", "2 learned", "3 learned"):
         assert probed("ours", column).mean() < probed("ours, same masks", column).mean()
-    title = "Permuted MNIST: transfer to further tasks, 100 images"
-    for column in ("1 learned", "3 learned", "5 learned"):
-        found, naive = (
-            values(lines, "probe-over-tasks", title, row, column)
-            for row in ("ours, same masks", "naive")
-        )
-        assert interval(found)[1] < 0 and found.mean() < naive.mean()
-    assert interval(found - naive)[1] < 0  # after five
+    all_on = {100: ["1 learned", "2 learned"], 10_000: [f"{n} learned" for n in range(1, 5)]}
+    for examples, different in all_on.items():
+        title = f"Permuted MNIST: transfer to further tasks, {examples} images"
+        for column in (f"{number} learned" for number in range(1, 6)):
+            found, naive, unequal = (
+                values(lines, "probe-over-tasks", title, row, column)
+                for row in ("ours, same masks", "naive", "ours")
+            )
+            assert interval(found)[1] < 0 and found.mean() < naive.mean()
+            assert contains_zero(found - unequal) == (column not in different)
+        assert interval(found - naive)[1] < 0  # after five
 
 
 @pytest.mark.parametrize(("record", "digits", "clothing"), [("", -1, 0), ("-tuned", 0, -1)])
