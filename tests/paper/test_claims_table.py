@@ -675,6 +675,46 @@ def test_ours_has_the_highest_likelihood_in_the_end_and_not_right_after_learning
         assert at_first(data, "EWC") > at_first(data, "ours")
 
 
+def test_the_printed_settings_with_more_epochs_do_on_digits_what_the_page_says(lines):
+    def found(row, column):
+        return values(lines, "likelihood", IN_THE_END.format("MNIST"), row, column)
+
+    longer, shorter = "ours, as printed longer", "ours, as printed"
+    assert len(found(longer, "log p(x)")) == 3
+    assert interval(found(longer, "log p(x)") - found(shorter, "log p(x)"))[0] > 0
+    assert contains_zero(found(longer, "change") - found(shorter, "change"))
+    for row in ("EWC", "VCL"):
+        assert interval(found(longer, "log p(x)") - found(row, "log p(x)"))[1] < 0
+        assert (found(longer, "change") < found(row, "change")).all()
+        assert contains_zero(found(longer, "change") - found(row, "change")) == (row == "EWC")
+        assert interval(found(shorter, "change") - found(row, "change"))[1] < 0
+    for row, unchanged in ((longer, {8, 9}), (shorter, {7, 8, 9})):
+        title = f"MNIST, {row}: log p(x), nats per image"
+        assert unchanged == {
+            digit
+            for digit in range(10)
+            if contains_zero(
+                values(lines, "likelihood", title, str(digit), "in the end")
+                - values(lines, "likelihood", title, str(digit), "after its task")
+            )
+        }
+
+
+def test_with_one_head_every_method_is_below_ours_that_knows_the_task(page_module):
+    lines = {"domain": page_module.records.read("domain")}
+    title = "Final mean accuracy, percent, and backward transfer, points"
+    rows = {line[1] for line in lines["domain"]} - {"ours, mask known"}
+    assert len(rows) == 8
+    for column in ("Permuted-10", "MNIST pairs"):
+        ours = values(lines, "domain", title, "ours, mask known", column)
+        assert len(ours) == 5
+        for row in rows:
+            assert interval(values(lines, "domain", title, row, column) - ours)[1] < 0
+    means = {row: values(lines, "domain", title, row, "Permuted-10").mean() for row in rows}
+    assert sorted(means, key=means.get)[1] == "IMM (mode)"
+    assert values(lines, "domain", title, "IMM (mode)", "Permuted-10 BWT").mean() > 0
+
+
 @pytest.mark.parametrize("data", ["MNIST", "notMNIST"])
 def test_with_one_encoder_ours_has_a_larger_error_of_mean_codes_than_vcl(lines, data):
     ours, vcl = (
