@@ -200,7 +200,7 @@ def commands(name):
     ValueError
         If no page has such a section.
     """
-    command = re.compile(rf"^ *ibpcl reproduce {target(name)} ", re.MULTILINE)
+    command = re.compile(rf"^ *ibpcl reproduce {target(name)}\s", re.MULTILINE)
     for page in sorted(records.DOCS.glob("*.md")):
         found = sections(page.read_text(encoding="utf-8"))
         linked = [each for each in found if f"(results/{name}.csv)" in each[1]]
