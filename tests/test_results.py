@@ -6,6 +6,7 @@ import csv
 import importlib.util
 import re
 import subprocess
+from collections import Counter
 from dataclasses import fields
 from pathlib import Path
 
@@ -702,6 +703,17 @@ def test_every_number_of_the_summary_has_five_seeds():
         for row in records.names(found, 1, rows):
             for column in records.names(found, 2, columns):
                 assert len(records.by_seed(found, row, column)[0]) == 5, mark[0]
+
+
+def test_the_summary_lists_the_records_with_fewer_than_five_seeds():
+    few = set()
+    for path in (DOCS / "results").glob("*.csv"):
+        counts = Counter(line[:3] for line in records.lines_of(path) if line[5] is not None)
+        if min(counts.values()) < 5:
+            few.add(path.stem)
+    text = (DOCS / "reproduction.md").read_text(encoding="utf-8")
+    listed = re.search(r"have numbers with fewer:(.*?)^## ", text, re.MULTILINE | re.DOTALL)[1]
+    assert set(re.findall(r"`([\w-]+)`", listed)) == few
 
 
 def test_a_bold_finding_that_names_nothing_is_noticed():
