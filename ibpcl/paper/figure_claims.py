@@ -303,9 +303,9 @@ def _neighbour_table():
                 NOT,
                 PRINTED,
             ),
-            ("naive", "naive", "naive", high.format("naive"), SOME, OURS),
-            ("ewc", "ewc", "EWC", high.format("EWC"), SOME, OURS),
-            ("vcl", "vcl", "VCL", high.format("VCL"), SOME, OURS),
+            ("naive", "naive", "naive", high.format("naive"), NOT, OURS),
+            ("ewc", "ewc", "EWC", high.format("EWC"), NOT, OURS),
+            ("vcl", "vcl", "VCL", high.format("VCL"), NOT, OURS),
         )
     )
 

@@ -43,7 +43,7 @@ from ibpcl.paper.claim import (
 from ibpcl.paper.claims_table import CLAIMS
 from ibpcl.paper.equations import EQUATIONS
 from ibpcl.paper.figure_claims import ACCURACIES, MARGIN
-from ibpcl.paper.headlines import HEADLINES, JOINT, Headline
+from ibpcl.paper.headlines import CHANGED, HEADLINES, JOINT, Headline
 from ibpcl.paper.related import RELATED
 from ibpcl.paper.reproduce.target import KINDS
 from ibpcl.paper.text_claims import WHY_LITTLE
@@ -834,6 +834,47 @@ def test_at_the_printed_settings_the_masked_prior_and_coresets_do_what_the_rows_
     assert gains == {("k-center coreset", fashion)}
     place = f"{fashion}: what is changed"
     assert contains_zero(values(lines, "claims-printed", place, "k-center coreset", "transfer"))
+
+
+def test_in_the_mean_over_the_sets_parts_do_what_the_rows_and_the_page_say(lines):
+    def pooled(record, row, other="nothing", table=CHANGED, column="accuracy"):
+        return sum(
+            values(lines, record, table.format(data), row, column)
+            - values(lines, record, table.format(data), other, column)
+            for data in SETS.split("; ")
+        ) / len(SETS.split("; "))
+
+    for row in ("masks without sticks", "no fine-tuning", "alpha 10", "last posterior as prior"):
+        assert interval(pooled("claims", row))[1] < 0
+    assert pooled("claims", "masks without sticks").mean() > -0.1
+    assert interval(pooled("claims-printed", "last posterior as prior"))[1] < 0
+    gain = [
+        values(lines, "accuracy-tuned", FINAL, "VCL, coreset", data)
+        - values(lines, "accuracy-tuned", FINAL, "VCL", data)
+        for data in SETS.split("; ")
+    ]
+    assert interval(sum(gain) / 4)[0] > 0
+
+
+def test_with_sticks_tasks_share_more_relative_to_chance(lines):
+    for data in SETS.split("; "):
+        with_sticks, without = (
+            values(lines, "claims", CHANGED.format(data), row, "sharing")
+            / values(lines, "claims", CHANGED.format(data), row, "density")
+            for row in ("nothing", "masks without sticks")
+        )
+        assert interval(with_sticks - without)[0] > 0
+
+
+def test_tasks_on_permutations_make_most_new_connections_in_numbers(lines):
+    for name in ("", "-printed"):
+        new = {}
+        for data in SETS.split("; "):
+            share = values(lines, f"sharing{name}", SHARING, data, "with any").mean()
+            new[data] = values(lines, f"masks{name}", DENSITY, data, "density").mean() * (
+                100 - share
+            )
+        assert max(new, key=new.get) == "Permuted MNIST"
 
 
 def test_coresets_of_the_defaults_change_what_the_page_says(page_module):
