@@ -877,6 +877,19 @@ def test_tasks_on_permutations_make_most_new_connections_in_numbers(lines):
         assert max(new, key=new.get) == "Permuted MNIST"
 
 
+def test_ours_is_ahead_of_both_horseshoes_which_vcl_is_not(page_module):
+    lines = {"priors": page_module.records.read("priors")}
+    for data in TWO.split("; "):
+        ours, vcl, ibp_vcl = (
+            values(lines, "priors", f"{data}: priors", row, "accuracy")
+            for row in ("ours", "VCL", "IBP-VCL")
+        )
+        for row in ("horseshoe", "horseshoe, weights"):
+            found = values(lines, "priors", f"{data}: priors", row, "accuracy")
+            assert interval(ours - found)[0] > 0
+            assert contains_zero(vcl - found) and contains_zero(ibp_vcl - found)
+
+
 def test_coresets_of_the_defaults_change_what_the_page_says(page_module):
     lines = {"coresets": page_module.records.read("coresets")}
     excluding = {}
